@@ -323,41 +323,40 @@ func smoothLast[T kernel.Float](ctx context.Context, in *prepared[T], c *Config,
 	return in.Smooth.SmoothLast(ctx, h, n, m, ld, o)
 }
 
-// Clustering is what Fit found: the trained network and what it says of the training samples. Its fields and what they
-// refer to must not be changed; then it is safe for concurrent use.
+// Clustering is the result of Fit: the trained model and the labels of the training samples. It is safe for concurrent use if
+// its fields are not modified.
 //
-// Training can take clusters away from what the data support. With both terms in the loss, and as many anchors as clusters, the
-// labels of the trained network are therefore compared with those of its start. The score of labels is twice their information
-// about neighbours plus their held-out information (package terms), divided by log m. Where the start has the higher
-// score, and every sample has every view, its clusters are returned, refined by k-means, and Kept and Notes say so. H and the
-// centroids are then of the rows that the start clusters, U√S of the smoothed views at norm 1, for new samples too. Anchors,
-// trust and parameters stay those of the trained network. With a custom module training always decides the clusters.
+// Training can make the clusters worse. If the loss has both terms of Neighborhood, and Anchors equals Clusters, Fit
+// therefore compares the trained labels with the initial clustering. The score of labels is twice their neighbour information
+// plus their held-out information (package terms), divided by log m. If the initial clustering has the higher score, and
+// every sample has every view, Fit returns the initial clusters, refined by k-means; Kept and Notes say so. H and the
+// centroids then refer to U√S of the smoothed views at norm 1, for new samples too. Anchors, trust and parameters are those
+// of the trained network. With a custom module Fit does not compare.
 //
-// Where samples lack views and have neighbours, H without Config.PlainReadOut is at norm 1 and smoothed along the neighbours
-// as the inputs are, in fewer steps; that of new samples is too. It changes little of what training has made of its own
-// samples, and much where a new sample has few of its views.
+// If samples lack views and neighbours are used, H without Config.PlainReadOut has norm 1 and is smoothed along the
+// neighbours like the inputs, in fewer steps. This matters most for new samples that have few of their views.
 type Clustering struct {
-	// Predictor is the trained network, which labels new samples and can be saved. Keep only the Predictor to release the
-	// memory that grows with n, except for the neighbours of up to Neighborhood.Exact samples, which new ones are joined to.
+	// Predictor is the trained network. It labels new samples and can be saved. To release the memory that grows with n, keep
+	// only the Predictor. It keeps up to Neighborhood.Exact training samples as neighbours of new ones.
 	*Predictor
 
-	// n, from 0 to Clusters−1; cluster 0 is the largest of the samples trained on, equal sizes in the order of their first
-	// sample (with exact neighbours, the first in the order of content, see Fit)
+	// Labels has the cluster of each sample (n values, 0 to Clusters−1). Cluster 0 is the largest in the training. Equal sizes
+	// are in the order of their first sample; with exact neighbours, of the first sample in the order of content, see Fit.
 	Labels []int
-	H      mat.Matrix // n×m, read-only: the representation of the last layer, or of the start (Kept)
-	// per input (Predictor.Inputs) and sample: E_v = (1−t)(X_v − H P_v); nil without noise module. In [0, 1] for ρ ≥ 0 with
-	// ReLU; with SELU, whose slope is 1.0507, down to −0.0507
+	H      mat.Matrix // representation of the last layer, or of the smoothed views if Kept (n×m, read-only)
+	// Trust has the trust t of each input (Predictor.Inputs) and sample; the noise is E_v = (1−t)(X_v − H P_v). It is nil
+	// without noise module. Its range is 0 to 1 for ρ ≥ 0 with ReLU; with SELU it can be as low as −0.0507.
 	Trust [][]float64
 
-	// labels of the samples that the first anchors came from, 0 to m−1; nil for given anchors, and where Config.FitSamples had
-	// only some of the samples trained on
+	// StartLabels has the initial clustering (n values, 0 to m−1). It is nil with StartAnchors, and if Config.FitSamples
+	// trained on a part of the samples.
 	StartLabels []int
 	Timings     Timings
-	Notes       []string // what the data do not support, and that the start is kept, as sentences with figures; nil: nothing
-	Repaired    int      // clusters that k-means on H found empty and repaired
+	Notes       []string // sentences about weak data or results, and if the initial clusters are kept; nil: none
+	Repaired    int      // number of clusters that k-means on H found empty and repaired
 
-	// StartScore and TrainedScore are the scores of the clusters of the start and of the trained network; both are 0
-	// where they were not compared.
+	// StartScore and TrainedScore are the scores of the initial clusters and of the trained clusters; both are 0 if Fit did not
+	// compare them.
 	StartScore, TrainedScore float64
 }
 

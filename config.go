@@ -13,116 +13,105 @@ import (
 	"github.com/largemvc/largemvc/machine"
 )
 
-// Config says how Fit clusters. Clusters is required; every other field may be left zero, which means what its comment
-// says. Fit does not change it, nor the modules in it. It can be written to JSON and read again, see MarshalJSON.
+// Config has the settings of Fit. Clusters is required. The zero value of each other field stands for the default that its
+// comment states. Fit does not change a Config, nor the modules in it. A Config can be written to JSON and read again, see
+// MarshalJSON.
 type Config struct {
-	Clusters int // c, the number of clusters: from 1 to n
-	Anchors  int // m, the number of anchors: from 1 to n; 0: Clusters
-	Layers   int // L, the number of unfolded layers, up to 1,000; 0: 2
+	Clusters int // number of clusters, 1 to n
+	Anchors  int // m, number of anchors of each view, 1 to n; default Clusters
+	Layers   int // L, number of layers, up to 1,000; default 2
 
-	// The modules of the network; nil: &SoftThreshold{}, &RowShrink{} and &Procrustes{}. With &NoNoise{} it is
-	// AMvC-Net, with &FixedAnchors{} besides RMvC-Net. Fit works on copies of what the pointers point to, one for each run.
+	// Represent, Noise and Anchor are the modules of the network; default &SoftThreshold{}, &RowShrink{} and &Procrustes{}.
+	// &NoNoise{} makes it AMvC-Net, and &FixedAnchors{} as well makes it RMvC-Net. Each restart trains copies of the modules.
 	//
-	// Any module will do, a user's own included: see Module for what it has to keep. A network with one that is not from this
-	// package is made of an op for each step, which takes several times as long and more memory ([Config.EstimateMemory]).
+	// A custom module is allowed, see Module. It makes training several times slower and takes more memory (EstimateMemory).
 	Represent Represent
 	Noise     Noise
 	Anchor    Anchor
 
-	Preprocess   Preprocess   // what is done to the views first; 0: PreprocessBoth, without neighbours PreprocessSample
-	Neighborhood Neighborhood // what the network knows of neighbours; default 10 neighbours
+	Preprocess   Preprocess   // standardisation of the views; default PreprocessBoth, without neighbours PreprocessSample
+	Neighborhood Neighborhood // use of nearest neighbours; default 10 neighbours
 
-	// StartLabels and StartAnchors give the first anchors; Fit finds labels itself where both are nil. Labels of the samples with
-	// one-hot matrix Z give the anchors P_v = polar(ZᵀX_v). With neighbours Fit runs k-means on the first m left singular vectors
-	// of the inputs side by side, each times the root of its singular value, rows at norm 1. Without neighbours it runs one
-	// k-means over all views. StartLabels are n values from 0 to m−1. The clusters are numbered by size all the same:
-	// score.Contingency.Match says which cluster is which of these.
+	// StartLabels (n values, 0 to m−1) are the initial clustering; default k-means, see the package documentation. With their
+	// one-hot matrix Z the first anchors are P_v = polar(ZᵀX_v). The final clusters are numbered by size all the same:
+	// score.Contingency.Match pairs them with StartLabels.
 	StartLabels []int
-	// StartAnchors, one m×d_v matrix a view in the coordinates of the preprocessed views, are the anchors. They need
-	// Neighborhood.Neighbors: None, and no StartLabels.
+	// StartAnchors are the first anchors, one m×d_v matrix per view in the coordinates of the preprocessed views. They
+	// require Neighborhood.Neighbors: None, and no StartLabels.
 	StartAnchors []mat.Matrix
 
-	// Epochs is the number of steps of the optimiser, up to 1,000,000,000; 0: 100; None: the network stays at its start.
-	Epochs       int
-	LearningRate float64   // of Adam; 0: 0.01
-	Reduction    Reduction // of the loss over a view's entries; 0: ReductionRelative
-	Tolerance    float64   // relative decrease of the loss that counts as progress, for an early stop; 0: no early stop
-	Patience     int       // epochs without progress before an early stop; 0 with a Tolerance: 5
-	Seed         uint64    // of everything random; equal seeds and data give equal bits, for any number of workers
-	// Restarts is the number of runs, with seeds Seed, Seed+1, … and the inputs and neighbours of Seed, up to 10,000, of which
-	// that of the lowest loss is kept; 0: 1.
+	Epochs       int       // number of optimiser steps, up to 1,000,000,000; default 100; None: no training
+	LearningRate float64   // learning rate of Adam; default 0.01
+	Reduction    Reduction // weights of the views in the loss; default ReductionRelative
+	Tolerance    float64   // relative decrease of the loss that counts as progress; default 0, no early stop
+	Patience     int       // epochs without progress before the early stop; default 5 if Tolerance is set
+	Seed         uint64    // seed of all random numbers; equal seeds and data give equal bits for any number of workers
+	// Restarts is the number of trainings, with seeds Seed, Seed+1, … and the inputs and neighbours of Seed, up to 10,000. Fit
+	// keeps the one with the lowest loss. Default 1.
 	Restarts int
 
-	// PlainReadOut gives the last k-means the rows of H, as in the paper, in place of those rows at norm 1. The terms of
-	// Neighborhood see no more of H than the latter; the norms, which nothing holds together, differ much where neighbours are
-	// few.
+	// PlainReadOut runs the last k-means on the rows of H as they are, as in the paper. By default each row is scaled to norm 1,
+	// as in the loss terms of Neighborhood.
 	PlainReadOut bool
-	// KMeansStarts is the number of starts of each k-means, up to 1,000, of which that of the lowest inertia is kept; 0: 10.
-	// With Neighborhood.Weight, and more than one anchor, the first anchors are chosen in another way: of three times as many
-	// starts, and of those whose inertia is at most a tenth above the lowest, the one of the highest neighbour information is
-	// kept. The last k-means then begins with the labels of the start and nothing else; with more or fewer anchors than clusters
-	// it is chosen as the start is, of up to 5,000 samples after training.
+	// KMeansStarts is the number of starts of each k-means, up to 1,000; default 10. The start of the lowest inertia is kept.
+	// With Neighborhood.Weight the initial clustering has three times as many starts, see the package documentation.
 	KMeansStarts int
 
-	Float64 bool // everything that grows with n is held in float64, in place of float32
+	Float64 bool // computes in float64; default float32
 
-	// FitSamples, if fewer than the samples, is the number of those that the network is trained on, drawn by Seed. Then one pass
-	// labels all of them. Three samples are drawn; the one is taken whose start is most like those of the others, by the labels
-	// that they give to up to 5,000 samples. With StartLabels or StartAnchors one is drawn. Their neighbours are landmarks unless
-	// Neighborhood.Exact says otherwise, which clusters samples that were not drawn better, in less time. 0: all.
+	// FitSamples is the number of samples to train on, drawn by Seed; default all. All samples are then labelled in one pass.
+	// Fit draws three times and takes the draw whose initial clustering agrees best with the others, on up to 5,000 samples.
+	// With StartLabels or StartAnchors it draws once. The neighbours are landmarks unless Neighborhood.Exact is set.
 	FitSamples int
 
-	Machine machine.Options // what the fit may use of the machine: goroutines, memory
+	Machine machine.Options // goroutines, memory limit, GPU and processes of the fit
 
-	Checkpoint Checkpoint // where the state of the training is written; default: nowhere
+	Checkpoint Checkpoint // file of the training state; default none
 
-	// Progress, if not nil, is called after every epoch and now and then in all other phases, from the goroutine that called
-	// Fit. An error in the training ends the training with Status Stopped; it is returned by Fit, as it is, unless it is ErrStop.
-	// Before the training there is no result yet: Fit returns the error alone, ErrStop too.
+	// Progress, if not nil, is called after every epoch and from time to time in the other phases, in the goroutine of Fit.
+	// An error from it ends the training with Status Stopped. Fit returns the result and this error, or nil for ErrStop.
+	// Before the training there is no result: Fit then returns the error alone, also for ErrStop.
 	Progress func(Progress) error `json:"-"`
 
-	// ExtraLoss, if not nil, returns a scalar node that is added to the loss. It may use the nodes of the network (H, P, T,
-	// those of its modules) and make nodes in its graph.
+	// ExtraLoss, if not nil, returns a scalar node that is added to the loss. It may use the nodes of net (H, P, T and the
+	// nodes of its modules) and make new nodes in their graph.
 	ExtraLoss func(net Network) (*gorgonia.Node, error) `json:"-"`
 }
 
-// Neighborhood is what the network knows of neighbours. Every sample is joined to those that are most like it, in all views
-// together and in each alone: k mutual nearest neighbours or, for many samples, a few of some landmarks. Views are smoothed
-// along that graph before the network sees them, and the loss has a term for neighbours that share a cluster and one for
-// clusters that can be told from the features.
+// Neighborhood has the settings of the neighbours. Each sample is linked to the samples that are most like it, in all views
+// together and in each view alone: k mutual nearest neighbours or, for many samples, a few landmarks. Fit smooths the views
+// along this graph. The loss rewards clusters that neighbours share, and clusters that other samples predict from the
+// features.
 type Neighborhood struct {
-	// Neighbors is k. 0: 10; None: the network sees the views as Config.Preprocess leaves them, and the
-	// other fields have no effect and must be zero.
+	// Neighbors is k, the number of neighbours of a sample; default 10. None: the network sees the views as Config.Preprocess
+	// leaves them, and all other fields must be zero.
 	Neighbors  int
-	Directions int // singular directions that are kept of each view; 0: 200; None: all
-	Steps      int // of smoothing, up to 1,000; 0: 6, or log₂(n/10) where that is more, n of all samples; None: no smoothing
+	Directions int // number of singular directions kept of each input; default 200; None: all
+	Steps      int // number of smoothing steps, up to 1,000; default max(6, log₂(n/10)); None: no smoothing
 
-	// Weight in the loss of the information of neighbours (package terms); 0: 3; None: without that term.
-	Weight float64
-	// HeldOutWeight in the loss of the held-out information, of the views before they are smoothed; 0: 3; None: without that
-	// term.
-	HeldOutWeight float64
+	Weight        float64 // weight of the neighbour information in the loss (package terms); default 3; None: no such term
+	HeldOutWeight float64 // weight of the held-out information in the loss (package terms); default 3; None: no such term
 
-	// What follows is for studies of the method; the defaults suit.
+	// The next fields are for studies of the method.
 
-	Exact     int // samples up to which neighbours are searched, with landmarks above; 0: 10,000; None: landmarks always
-	Landmarks int // where there are landmarks, their number; 0: n/4, at least 40 and at most 1,000
+	Exact     int // most samples whose neighbours are searched, landmarks above; default 10,000; None: always landmarks
+	Landmarks int // number of landmarks; default n/4, at least 40 and at most 1,000
 }
 
-// Checkpoint says where Fit writes the state of the training, in place of what was there: every so many epochs, at the end of
-// every run and when the training is cancelled or stopped. Resume continues from it. A state that cannot be written ends the
-// training with Status Stopped and an error.
+// Checkpoint has the file and the interval of the training state. Fit replaces the file every Every epochs, at the end of
+// each restart, and when the training is cancelled or stopped. Resume continues from it. If the state cannot be written, the
+// training ends with Status Stopped and an error.
 type Checkpoint struct {
-	Path  string // of the file; "": none
-	Every int    // epochs; 0: 10
+	Path  string // path of the file; "": no checkpoints
+	Every int    // epochs between two writes; default 10
 }
 
-// ErrStop is what a Progress callback returns to end the training without an error from Fit.
+// ErrStop ends the training without an error from Fit, if a Progress callback returns it.
 var ErrStop = errors.New("largemvc: stopped by the progress callback")
 
-// PaperConfig returns the settings of the network as the paper's equations have it: without neighbours, with θ and ρ that may
-// become negative, the mean of squares as the loss, and the rows of H as they are in the last k-means. The paper does not name
-// a preprocessing; here it is PreprocessSample.
+// PaperConfig returns the settings of the paper's network: no neighbours, θ and ρ may become negative, the loss is the mean
+// of squares, and the last k-means runs on the rows of H as they are. The paper names no preprocessing; PaperConfig has
+// PreprocessSample.
 func PaperConfig(clusters int) Config {
 	return Config{
 		Clusters:     clusters,
@@ -135,9 +124,8 @@ func PaperConfig(clusters int) Config {
 	}
 }
 
-// WithDefaults returns the configuration with copies of its modules and with every zero that stands for something else
-// replaced by it, except Neighborhood.Steps and Landmarks, and with FitSamples Exact, whose defaults depend on the
-// samples.
+// WithDefaults returns the configuration with its defaults filled in and copies of its modules. Defaults that depend on the
+// samples stay zero: Neighborhood.Steps and Landmarks, and with FitSamples also Exact.
 func (c Config) WithDefaults() Config {
 	c.Anchors = cmp.Or(c.Anchors, c.Clusters)
 	c.Layers = cmp.Or(c.Layers, 2)
@@ -187,7 +175,7 @@ func fillModules(c *Config) {
 }
 
 // copied returns a module for one network: a copy of the struct that the pointer m points to, m itself where it is none. What a
-// module of a user's own points to is its own affair; the units of ρ, which a caller may change, are copied too.
+// custom module points to is its own affair; the units of ρ, which a caller may change, are copied too.
 func copied[M any](m M) M {
 	v := reflect.ValueOf(m)
 	if v.Kind() != reflect.Pointer || v.IsNil() {

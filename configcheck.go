@@ -218,7 +218,7 @@ func checkModules(c *Config, views []View) (errs []error) {
 			errs = append(errs, fmt.Errorf("largemvc: %s is a nil %T", m.name, m.module))
 			continue
 		}
-		switch x := m.module.(type) { // nil in files with a module of a user's own
+		switch x := m.module.(type) { // nil in files with a custom module
 		case *SoftThreshold:
 			errs = append(errs, x.check(!c.Float64), startsBelowZero("Represent.Theta0", x.Theta0, x.Unconstrained))
 		case *RowShrink:

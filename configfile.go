@@ -21,7 +21,7 @@ type savedConfig struct {
 	Anchor    savedModule
 }
 
-// savedModule is a module in files. A user's own has no settings there: its learnable nodes are its state.
+// savedModule is a module in files. A custom module has no settings there: its learnable nodes are its state.
 type savedModule struct {
 	Type     string
 	Settings json.RawMessage `json:",omitempty"`
@@ -89,9 +89,9 @@ type configText struct {
 	Represent, Noise, Anchor json.RawMessage
 }
 
-// MarshalJSON writes the fields by their names, options by theirs and modules with their type, so that UnmarshalJSON reads what
-// was written. Progress and what is about the machine (Machine but its Workers) are no part of that. What else has no form in
-// JSON is an error that names the field: a module that is not from this package, StartAnchors and ExtraLoss.
+// MarshalJSON writes the fields by name, options by name and modules with their type. UnmarshalJSON reads the result.
+// Progress and Machine, except Machine.Workers, are omitted. A custom module, StartAnchors or ExtraLoss is an error that
+// names the field.
 func (c Config) MarshalJSON() ([]byte, error) {
 	var errs []error
 	if c.StartAnchors != nil {
@@ -128,8 +128,8 @@ func (c Config) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes. Fields that are not there stay as they are. A module of a type that is not from
-// this package is an error that names the field.
+// UnmarshalJSON reads the JSON of MarshalJSON. Fields that it lacks stay unchanged. A custom module is an error that names
+// the field.
 func (c *Config) UnmarshalJSON(text []byte) error {
 	in := configText{plainConfig: plainConfig(*c)}
 	if err := json.Unmarshal(text, &in); err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// Data is the views of n samples, in float32 or float64, with the presence of each view in each sample. It is read-only
-// and may be shared by networks.
+// Data has the views of n samples, in float32 or float64, and which sample has which view. It is read-only; networks may
+// share it.
 type Data struct {
 	of      tensor.Dtype
 	samples int
@@ -43,12 +43,12 @@ type processes struct {
 	team  *ranks.Group // that train together, even where each has all samples
 }
 
-// NewData copies the views, n×d_v each, rows being samples, into the element type of: tensor.Float32 or tensor.Float64.
-// present[i][v] says whether sample i has view v; the rows that are absent may hold anything. present may be nil: every
-// sample has every view.
+// NewData returns a copy of the views (n×d_v, rows are samples) in the element type of: tensor.Float32 or tensor.Float64.
+// present[i][v] reports whether sample i has view v; absent rows may hold any values. With present nil every sample has every
+// view.
 //
-// NewData returns an error if there are no views, if they differ in n, if an entry that counts is NaN or infinite (in the
-// element type too), if a sample has no view or a view no sample.
+// NewData returns an error if there are no views, if they differ in n, if an entry of a present row is NaN or infinite in the
+// element type, if a sample has no view, or if a view has no sample.
 func NewData(of tensor.Dtype, views []mat.Matrix, present [][]bool) (*Data, error) {
 	switch of {
 	case tensor.Float32:
@@ -236,13 +236,13 @@ func checkPresent(n, views int, present [][]bool) error {
 	return nil
 }
 
-// Samples returns n.
+// Samples returns n, the number of samples.
 func (d *Data) Samples() int { return d.samples }
 
-// Views returns V.
+// Views returns V, the number of views.
 func (d *Data) Views() int { return len(d.dims) }
 
-// Dims returns d_v for every view, in a new slice.
+// Dims returns the number of features of every view, in a new slice.
 func (d *Data) Dims() []int { return append([]int(nil), d.dims...) }
 
 // Dtype returns the element type, tensor.Float32 or tensor.Float64.

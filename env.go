@@ -14,66 +14,65 @@ import (
 	"github.com/largemvc/largemvc/internal/unfold"
 )
 
-// Env is where a network is built: a graph, a name in it, and the sizes. Model.Build fills what is left zero, from its
-// data and start, before it hands the Env to the modules.
+// Env is the place and the size of a network: a graph, a prefix of names, and the shapes. Model.Build fills the zero fields
+// from its data and start, and then passes the Env to the modules.
 type Env struct {
-	G *gorgonia.ExprGraph
-	// Prefix begins the name of every node and the hash of every op of the network, and must be unique in the graph:
-	// Gorgonia merges inputs of one name. "" means "largemvc"; a prefix that the graph has already is refused.
+	G *gorgonia.ExprGraph // graph of the network; required
+	// Prefix begins the name of every node and the hash of every op of the network. It must be unique in the graph, because
+	// Gorgonia merges inputs of the same name; Build returns an error otherwise. Default "largemvc".
 	Prefix string
 
-	Layers  int   // L ≥ 1; 0 means 2
-	Views   int   // V
-	Anchors int   // m
-	Samples int   // n
-	Dims    []int // d_v, one per view
-	// Of is the element type of every node, Float32 or Float64: that of the data.
+	Layers  int   // L, number of layers, at least 1; default 2
+	Views   int   // V, number of views
+	Anchors int   // m, number of anchors of each view
+	Samples int   // n, number of samples
+	Dims    []int // d_v, number of features of each view
+	// Of is the element type of every node, Float32 or Float64, as in the data.
 	Of tensor.Dtype
-	// Workers bounds the goroutines of an op; 0 means GOMAXPROCS. Results do not depend on it.
+	// Workers is the largest number of goroutines of an op; default GOMAXPROCS. It does not change results.
 	Workers int
-	// Seed is for random first values of learnable nodes: that of the run in Fit.
+	// Seed is the seed of random initial values of learnable nodes. Fit sets it to the seed of the restart.
 	Seed uint64
-	// Present is the n×V node with 1 where a sample has a view and 0 where not, and nil where every sample has all
-	// views. Build sets it.
+	// Present is the n×V node with 1 where a sample has a view and 0 where it lacks it; nil if every sample has every view.
+	// Build sets it.
 	Present *gorgonia.Node
 }
 
-// Module is a part of a network: it makes its learnable nodes in Init and its ops in the update method that Represent,
-// Noise or Anchor adds.
+// Module is a part of a network. Init makes its learnable nodes. The method that Represent, Noise or Anchor adds makes its
+// ops.
 //
-// A module that is not from this package may use any Gorgonia ops, in the element type Env.Of. It may keep the nodes that
-// it is given; overwriting them does no harm, for it gets copies. In Fit the samples may be in another order than in its views.
+// A custom module may use any Gorgonia ops in the element type Env.Of. It may keep and overwrite the nodes that it gets,
+// which are copies. Fit may order the samples otherwise than in the views.
 type Module interface {
-	// Init makes the learnable nodes. It is called once per Build, before any update, and forgets an earlier Build.
+	// Init makes the learnable nodes. Build calls it once, before any update. It discards the nodes of an earlier Build.
 	Init(Env) error
 	// Learnables returns the nodes to train.
 	Learnables() gorgonia.Nodes
-	// Project puts the values of the learnable nodes back into their range; call it, or Model.Project, after each step
-	// of a solver.
+	// Project puts the values of the learnable nodes back into their range. Call it, or Model.Project, after each step of a
+	// solver.
 	Project() error
 }
 
 // Represent is the module that updates the representation H.
 type Represent interface {
 	Module
-	// Update returns the H of layer l = 1 … L (n×m) from that of layer l−1 and z[v] = (X_v − E_v)·P_vᵀ (n×m) of every
-	// view. Rows of z[v] that Env.Present marks absent mean nothing; Env.MeanViews leaves them out.
+	// Update returns the H of layer l = 1 … L (n×m) from h, the H of layer l−1, and z[v] = (X_v − E_v)·P_vᵀ (n×m) of every
+	// view. Rows of z[v] that Env.Present marks as absent are undefined; Env.MeanViews leaves them out.
 	Update(l int, h *gorgonia.Node, z []*gorgonia.Node) (*gorgonia.Node, error)
 }
 
-// Noise is the module that splits the residual of a view into noise and data, row by row.
+// Noise is the module that splits the residual X − H·P of a view into noise and data, row by row.
 type Noise interface {
 	Module
-	// Trust returns the weights t (a vector of n) with X − E = diag(t)·X + diag(1−t)·H·P, that is E = diag(1−t)(X − H·P),
-	// for layer l and view v, from the row norms of X − H·P: a vector of n, all ≥ 0, with 1 in rows without the view. A
-	// nil node means E = 0.
+	// Trust returns the weights t (a vector of n) of layer l and view v. They define the noise E = diag(1−t)(X − H·P). norm
+	// has the norms of the rows of X − H·P (a vector of n, all ≥ 0, with 1 in absent rows). A nil node means E = 0.
 	Trust(l, v int, norm *gorgonia.Node) (*gorgonia.Node, error)
 }
 
 // Anchor is the module that updates the anchors P_v.
 type Anchor interface {
 	Module
-	// Update returns the P_v of layer l (m×d_v) from corr = Hᵀ(X_v − E_v) (m×d_v) and the P_v of layer l−1, prev.
+	// Update returns the P_v of layer l (m×d_v) from corr = Hᵀ(X_v − E_v) (m×d_v) and prev, the P_v of layer l−1.
 	Update(l, v int, corr, prev *gorgonia.Node) (*gorgonia.Node, error)
 }
 
@@ -82,27 +81,28 @@ const (
 	defaultPrefix = "largemvc"
 )
 
-// Encoder is what a Represent module may be besides: a network before the network, which is trained with it. The views are
-// nodes of the graph then, and gradients go through the first anchors on into the encoder.
+// Encoder is a Represent module that also encodes the views, by a network that is trained with it. The views are then nodes
+// of the graph, and gradients flow through the first anchors into the encoder.
 //
-// The loss compares codes with what anchors make of them, so by itself it lets an encoder make all codes alike. Give
-// Config.ExtraLoss what keeps it from that, such as the loss of a decoder. Weights of the loss are relative to the views, not to
-// their codes. Fit begins with the labels of the views, as without an encoder, and with the anchors of the first codes.
+// The loss compares the codes with their reconstruction. Alone it lets an encoder make all codes equal; add a term to
+// Config.ExtraLoss that prevents this, such as the loss of a decoder. The weights of the loss are relative to the views, not
+// to the codes. Fit makes the initial clustering from the views, and the first anchors from their first codes.
 //
-// It needs memory for n×(2·d_v + 4·d) values a view, d being the columns of the code, beside what Encode makes of its own.
+// An encoder needs memory for n×(2·d_v + 4·d) values per view, where d is the number of columns of the code, besides the
+// arrays of Encode.
 type Encoder interface {
 	Represent
-	// Encode returns what the network sees of view v (n×d, any d) for the node x that holds the view (n×d_v, zeros in rows
-	// without it), in layer 0; nil leaves the view as it is. It is called once a view, after Init and before Update.
+	// Encode returns the code of view v (n×d, any d) in layer 0. x holds the view (n×d_v, zeros in absent rows). nil leaves
+	// the view unchanged. Build calls it once per view, after Init and before Update.
 	Encode(v int, x *gorgonia.Node) (*gorgonia.Node, error)
 }
 
-// Name returns the name of a node of the network: the prefix, a dot and what Sprintf makes of the arguments.
+// Name returns the name of a node of the network: the prefix, a dot and the formatted arguments.
 func (e Env) Name(format string, args ...any) string {
 	return e.Prefix + "." + fmt.Sprintf(format, args...)
 }
 
-// MeanViews returns the mean of one n×m matrix per view, row by row over the views that a sample has.
+// MeanViews returns the mean of x, one n×m matrix per view. The mean of a row includes the views that the sample has.
 func (e Env) MeanViews(x ...*gorgonia.Node) (*gorgonia.Node, error) {
 	if len(x) != e.Views || len(x) == 0 {
 		return nil, fmt.Errorf("largemvc: mean over %d matrices for %d views, want one of each", len(x), e.Views)
@@ -199,10 +199,10 @@ func (e Env) claim() error {
 	return nil
 }
 
-// StartPoint is what a network starts from, besides E = 0.
+// StartPoint is the initial state of a network. The initial E is 0.
 type StartPoint struct {
-	Anchors []mat.Matrix // P_v, m×d_v, one per view
-	H       mat.Matrix   // n×m; nil means zero
+	Anchors []mat.Matrix // anchors P_v of each view (m×d_v)
+	H       mat.Matrix   // representation (n×m); nil means zero
 }
 
 // check compares the sizes with those of e and looks for entries that are not finite in its type.

@@ -12,27 +12,27 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// KMeansConfig says how KMeans clusters. Zero values other than Clusters mean the defaults.
+// KMeansConfig has the settings of KMeans. Clusters is required; other zero values stand for defaults.
 type KMeansConfig struct {
-	Clusters int     // c, from 1 to the number of rows
-	Starts   int     // k-means++ starts, of which the one of lowest inertia is kept; 0: 10
-	MaxIter  int     // iterations of a start; 0: 300
-	Tol      float64 // stops when Σ‖centroid shift‖² ≤ Tol·(mean column variance); 0: 1e-4; negative: only when no label changes
-	Seed     uint64  // the same data and seed give the same bits
-	Workers  int     // goroutines; 0: GOMAXPROCS. They do not change the result
-	Full     bool    // all starts on all rows even above 5,000 of them
-	Labels   []int   // a label from 0 to c−1 for each row, the one start in place of all others, on all rows; nil: none
+	Clusters int     // c, number of clusters, 1 to the number of rows
+	Starts   int     // number of k-means++ starts; the one of the lowest inertia is kept; default 10
+	MaxIter  int     // most iterations of a start; default 300
+	Tol      float64 // stops at Σ‖centroid shift‖² ≤ Tol·(mean column variance); default 1e-4; negative: if no label changes
+	Seed     uint64  // seed of the starts; the same data and seed give the same bits
+	Workers  int     // number of goroutines, which do not change the result; default GOMAXPROCS
+	Full     bool    // runs all starts on all rows, also above 5,000 rows
+	Labels   []int   // labels (0 to c−1, one per row) that replace all starts by one on all rows; default none
 }
 
-// KMeansResult is a clustering by KMeans. Its methods are safe for concurrent use as long as nobody changes it.
+// KMeansResult is the result of KMeans. It is safe for concurrent use if its fields are not modified.
 type KMeansResult struct {
-	Labels     []int      // n, from 0 to Found−1; each occurs
-	Centroids  *mat.Dense // Found×d, the means of the clusters
+	Labels     []int      // label of each row, 0 to Found−1; every label occurs
+	Centroids  *mat.Dense // means of the clusters (Found×d)
 	Inertia    float64    // Σ_i ‖x_i − centroid of i's cluster‖²
-	Iterations int        // iterations of the start that was kept, those over a sample included
-	Repaired   int        // times that an empty cluster was given the row farthest from its centroid
-	Found      int        // number of clusters; below Clusters if there are fewer distinct rows
-	Converged  bool       // whether the start that was kept ended before its limit of iterations
+	Iterations int        // iterations of the start that was kept, those on a sample of the rows included
+	Repaired   int        // number of times that an empty cluster got the row farthest from its centroid
+	Found      int        // number of clusters; fewer than Clusters if there are fewer distinct rows
+	Converged  bool       // whether the start that was kept ended before MaxIter
 
 	nearest *kmeans.Assigner[float64]
 }
@@ -43,20 +43,26 @@ func (r *KMeansResult) String() string {
 		r.Iterations)
 }
 
-// KMeans clusters the n rows of the n×d matrix x by k-means: Lloyd's algorithm from greedy k-means++ starts (S. Lloyd,
-// IEEE Trans. Inf. Theory 28, 1982; D. Arthur and S. Vassilvitskii, SODA 2007), of which the one of lowest inertia
-// Σ_i ‖x_i − c_label(i)‖² is kept. Above 5,000 rows the starts run on a sample of 2,048 to 10,000 rows and the best of
-// them goes on over all rows, at most 10 times; Full prevents that.
+// KMeans clusters the rows of x (n×d) by k-means: Lloyd's algorithm from greedy k-means++ starts (S. Lloyd, IEEE Trans. Inf.
+// Theory 28, 1982; D. Arthur and S. Vassilvitskii, SODA 2007). It keeps the start of the lowest inertia Σ_i ‖x_i −
+// c_label(i)‖². Above 5,000 rows the starts run on a sample of 2,048 to 10,000 rows, and the best one continues on all rows
+// for at most 10 iterations. Full prevents that.
 //
-// Each row's label is that of the centroid nearest to it, the lowest of equals. Fewer distinct rows than clusters are no
-// error: Found says how many clusters there are.
+// Each row gets the label of the nearest centroid, the lowest label among equal distances. With fewer distinct rows than
+// clusters, Found is lower than Clusters.
 //
-// It returns an error if x has no rows or columns, if an entry is NaN or infinite (naming its row and column), if a row
-// is so long that squared distances overflow, if the rows differ, but in no column by 2^−480 (3e-145), so that squared distances
-// vanish, if the configuration is out of range, and the context's error, within one iteration, if it is cancelled. x is not
-// changed; a *mat.Dense is not copied either.
+// KMeans returns an error for
 //
-// O(n·d·c) a start and iteration, and O(n·d·c·log c) for the choice of its first centroids.
+//   - a matrix without rows or columns,
+//   - a NaN or infinite entry (the error names its row and column),
+//   - values so large that squared distances overflow,
+//   - different rows that differ by less than 2^−480 (3e-145) in every column, so that squared distances vanish,
+//   - a configuration out of range,
+//   - a cancelled context, within one iteration.
+//
+// KMeans does not change x, and does not copy a *mat.Dense.
+//
+// A start takes O(n·d·c·log c) for its first centroids and O(n·d·c) for each iteration.
 func KMeans(ctx context.Context, x mat.Matrix, cfg KMeansConfig) (*KMeansResult, error) {
 	if err := checkContext(ctx); err != nil {
 		return nil, err
@@ -85,9 +91,9 @@ func KMeans(ctx context.Context, x mat.Matrix, cfg KMeansConfig) (*KMeansResult,
 	}, nil
 }
 
-// Predict returns, for each row of x, the label of the nearest centroid, the lowest of equals. The rows that the
-// centroids were found on get the labels they have. It returns an error if x has another number of columns than the
-// centroids or entries that KMeans refuses. A matrix without rows has no labels.
+// Predict returns the label of the nearest centroid for each row of x, the lowest label among equal distances. The rows that
+// KMeans clustered get their Labels. A matrix without rows has no labels. Predict returns an error if x has another number of
+// columns than the centroids, or entries that KMeans refuses.
 func (r *KMeansResult) Predict(x mat.Matrix) ([]int, error) {
 	if r == nil || r.nearest == nil || r.Centroids == nil {
 		return nil, errors.New("largemvc: the result is empty: KMeans makes one")

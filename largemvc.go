@@ -10,24 +10,23 @@ import (
 	"github.com/largemvc/largemvc/machine"
 )
 
-// Fit trains the network on the views and clusters its representation by k-means: n samples, row i of every view being
-// sample i.
+// Fit trains the network on the views and clusters the representation by k-means. Row i of every view is sample i.
 //
-// It returns an error, and does no work, if the configuration or the views are not usable; the message names the view,
-// the row and the value. When ctx is cancelled, Fit stops within an epoch, clusters what there is so far and returns
-// it (nil if the first epoch had not ended) with the context's error. A loss that diverges gives the last good state
-// with a *DivergedError; where the training was ended at that very step, with what ended it too. An error of Config.Progress
-// is returned beside the state at that epoch, ErrStop as no error.
+// Fit checks the configuration and the views before any work. The error names the view, the row and the value. When ctx is
+// cancelled, Fit stops within an epoch and returns the clustering at that point (nil if no epoch is done) and the error of
+// ctx. If the loss diverges, Fit returns the last good state and a *DivergedError, joined with the error that ended the
+// training in the same step, if any. An error of Config.Progress comes with the state at that epoch; ErrStop gives no error.
 //
-// With Config.Restarts, the best run (see there) is kept among those that came to their end, whatever ended the last one; if
-// none did, among those that were interrupted, and if all diverged, among those. Only then is a *DivergedError returned.
+// With Config.Restarts, Fit keeps the best of the restarts that finished, else of those that were interrupted, else of those
+// that diverged. Only then does it return a
+// *DivergedError.
 //
-// With neighbours that are searched (up to Neighborhood.Exact samples), the samples are taken in an order of their content and of
-// the seed: a permutation of the samples permutes the result and changes no bit of it, unless samples that are equal in all views
-// have different labels in Start. With ExtraLoss they stay in the caller's order.
+// If neighbours are searched (up to Neighborhood.Exact samples), Fit orders the samples by content and seed. A permutation of
+// the samples then permutes the result and changes no bit, unless samples that are equal in all views have different
+// StartLabels. With ExtraLoss the samples keep their order.
 //
-// Time and memory grow linearly with n, Σ d_v, L and, once m is large, with m; Config.EstimateMemory tells the memory. Up to
-// Neighborhood.Exact samples, finding their neighbours takes time in n².
+// Time and memory grow linearly with n, Σ d_v, L and, for large m, with m. See Config.EstimateMemory. Up to
+// Neighborhood.Exact samples, the search of neighbours takes time in n².
 func Fit(ctx context.Context, views []View, config Config) (*Clustering, error) {
 	if err := checkContext(ctx); err != nil {
 		return nil, err
@@ -77,16 +76,16 @@ func together(
 	return out, err
 }
 
-// Resume continues the training whose state Config.Checkpoint left in the file at path, on the same views, and goes on
-// writing to it. On the same machine the result has the same bits as that of a Fit that was never interrupted, Timings
-// aside; a training that was over gives its result again.
+// Resume continues the training whose state Config.Checkpoint left in the file at path. It needs the same views, and updates
+// the file. On the same machine the result has the bits of a Fit that was not interrupted, except Timings. A training that is
+// finished returns its result again.
 //
-// change, if not nil, may set the fields Progress, ExtraLoss, Machine, Checkpoint, Tolerance and Patience of the configuration
-// that the training began with, and without restarts Epochs: a higher number trains on, even where the training was over;
-// where an early stop ended it, only with a Tolerance and Patience that would not have. ExtraLoss must be set if, and only if,
-// the training had one; that it is the same one cannot be checked. Any other change is an error, as are views that differ from
-// those of the training, as they were before Machine.Overwrite. A file that is truncated, was changed, is no checkpoint or
-// comes from a later version of the format gives an error that errors.Is tells apart (package saved).
+// change, if not nil, may set the fields Progress, ExtraLoss, Machine, Checkpoint, Tolerance and Patience, and without
+// restarts Epochs. More Epochs continue a finished training; after an early stop this requires a Tolerance and Patience that
+// would not have stopped it. ExtraLoss must be set if and only if the training had one; Resume cannot check that it is the
+// same. Any other change is an error. So are views that differ from the views of the training (before Machine.Overwrite). If
+// the file is truncated, changed, not a checkpoint or of a later version, Resume returns an error of package saved, for
+// errors.Is.
 func Resume(ctx context.Context, views []View, path string, change func(*Config)) (*Clustering, error) {
 	if err := checkContext(ctx); err != nil {
 		return nil, err

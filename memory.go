@@ -2,29 +2,29 @@ package largemvc
 
 import "github.com/largemvc/largemvc/internal/plan"
 
-// Memory is an estimate of what Fit holds at the same time, in bytes.
+// Memory is an estimate of the memory of a fit (bytes).
 type Memory struct {
-	// the network's inputs in the arithmetic of the fit; the caller's own views where Config.Machine.Overwrite allows it,
-	// else a copy; with neighbours the rows of a RowsView too where they are held
+	// Views is the memory of the inputs of the network, in its arithmetic: your own views if Config.Machine.Overwrite is set,
+	// else copies. With neighbours it includes the rows of a RowsView that are kept in memory.
 	Views     int64
-	Neighbors int64 // the graph of neighbours, and what is kept to attach new samples to it; 0 without neighbours
-	State     int64 // what is kept for each sample in training: H, Y = XPᵀ, residuals and their derivatives
-	Network   int64 // anchors and their decompositions, and the sums of the chunks of rows in work
-	Start     int64 // smoothing, and k-means of the start; given back before training
+	Neighbors int64 // neighbour graph, and the data that link new samples to it; 0 without neighbours
+	State     int64 // state of each sample in training: H, Y = XPᵀ, residuals and their derivatives
+	Network   int64 // anchors, their decompositions and the sums of the rows in work
+	Start     int64 // smoothing and initial clustering; released before training
 	Result    int64 // labels and trust
-	Device    int64 // of a GPU, where the network is trained on one: rows and their state, without the terms; not in Total
+	Device    int64 // memory of the GPU, if it trains the network: rows and their state; not in Total
 	Total     int64 // Views + Neighbors + Result + the larger of Start and State + Network
 }
 
 // String returns the total and its parts in MiB.
 func (m Memory) String() string { return plan.Memory(m).String() }
 
-// EstimateMemory returns about how much memory Fit takes with this configuration for the views. It reads sizes alone, of sparse
-// views the number of their entries: DenseView[float32](n, d, nil) will do. The caller's views come on top unless they are
-// overwritten; so does what the Go runtime keeps for later, which debug.SetGCPercent bounds, and Config.ExtraLoss. Of modules
-// that are not from this package it counts what the network keeps around them, the views of an Encoder included, and not what
-// their own ops make. Views of low rank, which are trained in fewer columns, take less. It returns an error where Fit would, as
-// far as the sizes tell.
+// EstimateMemory returns the approximate memory of a fit with this configuration. It reads the sizes of the views, and of
+// sparse views the number of entries: DenseView[float32](n, d, nil) is enough.
+//
+// Your own views are not included unless Machine.Overwrite is set, nor are Config.ExtraLoss, the ops of custom modules and
+// the reserve of the Go runtime (debug.SetGCPercent). Views of low rank take less than the estimate. EstimateMemory returns
+// the errors of Fit that sizes show.
 func (c Config) EstimateMemory(views []View) (Memory, error) {
 	n, err := sizes(views)
 	if err != nil {
@@ -46,9 +46,9 @@ func (c Config) EstimateMemory(views []View) (Memory, error) {
 	return Memory(m), withName(err)
 }
 
-// Check returns the error with which Fit would refuse the configuration for the views, as far as it can tell without reading
-// their values, and nil if there is none. The message has a line for everything that is out of range; where nothing is, it may
-// say that Machine.MaxMemory has no room for the fit.
+// Check returns the error of Fit for this configuration and these views, as far as it is known without reading values, or
+// nil. The message has a line for each setting out of range. If none is, the error may be that the fit exceeds
+// Machine.MaxMemory.
 func (c Config) Check(views []View) error {
 	n, err := checkShapes(views)
 	if err != nil {

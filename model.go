@@ -15,32 +15,32 @@ import (
 	"gorgonia.org/gorgonia"
 )
 
-// Model is a network on a Gorgonia graph, made of a module of each kind:
+// Model is a network on a Gorgonia graph, with one module of each kind:
 //
 //	var m largemvc.LargeMvCNet
 //	err := m.Build(largemvc.Env{G: gorgonia.NewGraph()}, data, start)
 //	grads, err := gorgonia.Grad(m.Loss(), m.Learnables()...)
 //	machine := gorgonia.NewTapeMachine(m.Loss().Graph(), gorgonia.BindDualValues(m.Learnables()...))
 //
-// and for each step: RunAll, the solver's Step, Project, Reset. Stock modules that are nil are made by Build. The Lisp
-// machine cannot run the network, the tape machine can.
+// Each training step then calls RunAll, Step of the solver, Project and Reset. Build makes nil modules of this package. The
+// network needs the tape machine; the Lisp machine cannot run it.
 //
-// The layers l = 1 … L update H, then the trust t of every view, then its anchors P:
+// Layer l = 1 … L updates H, then the trust t of every view, then its anchors P:
 //
 //	H_l  = Represent(H_{l−1}, Z)         Z_v = (X_v − E_v)·P_vᵀ
 //	t_lv = Noise(‖X_v − H_l·P_v‖ by rows)  X_v − E_v = diag(t)·X_v + diag(1−t)·H_l·P_v
 //	P_lv = Anchor(H_lᵀ(X_v − E_v), P_v)
 //
-// Apart from X_v no n×d_v array exists in a step.
+// A step holds no n×d_v array except X_v.
 type Model[R Represent, N Noise, A Anchor] struct {
 	Represent R
 	Noise     N
 	Anchor    A
 
-	// Reduction of the loss Σ_v w_v ‖X_v − H_L·P_Lv‖²: Mean or Relative.
+	// Reduction selects the weights w_v of the loss Σ_v w_v ‖X_v − H_L·P_Lv‖²; default ReductionMean.
 	Reduction Reduction
-	// PerModule makes Build use one op per step of each module where it would use the fused passes. Results agree up to
-	// rounding; the fused passes are faster.
+	// PerModule makes Build use one op per step of each module instead of the fused passes, which are faster. Both give the
+	// same results up to rounding.
 	PerModule bool
 
 	env    Env
@@ -52,11 +52,11 @@ type Model[R Represent, N Noise, A Anchor] struct {
 	learn  gorgonia.Nodes
 }
 
-// LargeMvCNet is the network of the paper. Its ablations are Model[*SoftThreshold, *NoNoise, *Procrustes], AMvC-Net, and
-// Model[*SoftThreshold, *NoNoise, *FixedAnchors], RMvC-Net.
+// LargeMvCNet is the network of the paper. AMvC-Net is Model[*SoftThreshold, *NoNoise, *Procrustes], and RMvC-Net is
+// Model[*SoftThreshold, *NoNoise, *FixedAnchors].
 type LargeMvCNet = Model[*SoftThreshold, *RowShrink, *Procrustes]
 
-// Build makes the network in e.G, with fresh learnable nodes. See Env for what e may leave zero.
+// Build makes the network in e.G, with new learnable nodes. Env states which fields of e may be zero.
 func (m *Model[R, N, A]) Build(e Env, data *Data, start StartPoint) error {
 	m.net, m.learn = nil, nil
 	if err := errors.Join(m.fillModules(), m.Reduction.check()); err != nil {
@@ -77,7 +77,7 @@ func (m *Model[R, N, A]) Build(e Env, data *Data, start StartPoint) error {
 	return err
 }
 
-// initialise makes the learnable nodes and the ops of the modules, which may be a user's own.
+// initialise makes the learnable nodes and the ops of the modules, which may be custom.
 func (m *Model[R, N, A]) initialise(e Env, data *Data, start StartPoint) error {
 	for i, module := range m.modules() {
 		if err := module.Init(e); err != nil {
@@ -168,11 +168,11 @@ var (
 	errNotBuilt = errors.New("largemvc: the model has no network yet; call Build first")
 )
 
-// Env returns the Env of the last Build with all that it left zero.
+// Env returns the Env of the last Build, with its zero fields filled.
 func (m *Model[R, N, A]) Env() Env { return m.env }
 
-// Learnables returns the nodes to train, module by module: with stock modules θ_1 … θ_L, R, U, then ρ̃_lv layer by layer.
-// It is empty before Build.
+// Learnables returns the nodes to train, module by module: with the modules of this package θ_1 … θ_L, R, U, then ρ̃ of every
+// view, layer by layer. It is empty before Build.
 func (m *Model[R, N, A]) Learnables() gorgonia.Nodes {
 	if m.net == nil {
 		return nil
@@ -196,7 +196,7 @@ func learnables(modules [3]Module) gorgonia.Nodes {
 	return nodes
 }
 
-// Project puts the values of the learnable nodes back into their range (θ, ρ ≥ 0); call it after each step of a solver.
+// Project puts the values of the learnable nodes back into their range (θ, ρ ≥ 0). Call it after each step of a solver.
 func (m *Model[R, N, A]) Project() error {
 	if m.net == nil {
 		return errNotBuilt
@@ -212,11 +212,11 @@ func (m *Model[R, N, A]) Project() error {
 	return withName(panicked)
 }
 
-// Modules returns the modules of the network: in an ExtraLoss, the copies that Fit trains.
+// Modules returns the modules of the network. In Config.ExtraLoss they are the copies that Fit trains.
 func (m *Model[R, N, A]) Modules() (Represent, Noise, Anchor) { return m.Represent, m.Noise, m.Anchor }
 
-// Loss returns the scalar Σ_v w_v Σ_i ‖x_iv − h_i·P_v‖² with H and P of the last layer, over the rows that have the view;
-// w_v is 1/(n_v·d_v), 1 with Sum, and 1/(V·Σ_i ‖x_iv‖²) with Relative. It is nil before Build.
+// Loss returns the scalar node Σ_v w_v Σ_i ‖x_iv − h_i·P_v‖² with H and P of the last layer, over the rows that have the
+// view. w_v is 1/(n_v·d_v) with ReductionMean and 1/(V·Σ_i ‖x_iv‖²) with ReductionRelative. Loss returns nil before Build.
 func (m *Model[R, N, A]) Loss() *gorgonia.Node {
 	if m.net == nil {
 		return nil
@@ -224,8 +224,8 @@ func (m *Model[R, N, A]) Loss() *gorgonia.Node {
 	return m.net.Loss()
 }
 
-// H returns a node with the representation of layer l (n×m), 0 being the start. It has a gradient: it can be part of a
-// loss. Like P and T it must be asked for before the tape machine is made.
+// H returns a node with the representation of layer l (n×m); layer 0 is the start. The node has a gradient and may be part of
+// a loss. Call H, P and T before you make the tape machine.
 func (m *Model[R, N, A]) H(l int) (*gorgonia.Node, error) {
 	if err := m.inRange(l, 0, 0); err != nil {
 		return nil, err
@@ -233,7 +233,7 @@ func (m *Model[R, N, A]) H(l int) (*gorgonia.Node, error) {
 	return prefixed(m.net.H(l))
 }
 
-// P returns a node with the anchors of view v after layer l (m×d_v), 0 being the start.
+// P returns a node with the anchors of view v after layer l (m×d_v); layer 0 is the start.
 func (m *Model[R, N, A]) P(l, v int) (*gorgonia.Node, error) {
 	if err := m.inRange(l, 0, v); err != nil {
 		return nil, err
@@ -241,8 +241,8 @@ func (m *Model[R, N, A]) P(l, v int) (*gorgonia.Node, error) {
 	return prefixed(m.net.P(l, v))
 }
 
-// T returns a node with the trust of layer l ≥ 1 in each row of view v (a vector of n): 1 where E is 0. Rows without the
-// view have a value without meaning. T returns an error if the Noise module has E = 0 throughout.
+// T returns a node with the trust of layer l ≥ 1 in each row of view v (a vector of n); it is 1 where E is 0. The values of
+// absent rows are undefined. T returns an error if the Noise module has E = 0 throughout.
 func (m *Model[R, N, A]) T(l, v int) (*gorgonia.Node, error) {
 	if err := m.inRange(l, 1, v); err != nil {
 		return nil, err
@@ -254,8 +254,8 @@ func (m *Model[R, N, A]) T(l, v int) (*gorgonia.Node, error) {
 	return t, err
 }
 
-// ERows sets dst to the rows [lo, hi) of E_v = diag(1−t)(X_v − H·P_v) after layer l, row-major (hi−lo)×d_v, from the
-// values of the last run; P_v is that of layer l−1. Rows without the view are zero, as is layer 0.
+// ERows sets dst to the rows [lo, hi) of E_v = diag(1−t)(X_v − H·P_v) of layer l (row-major, (hi−lo)×d_v), from the values of
+// the last run and the P_v of layer l−1. Absent rows are zero, and so is layer 0.
 func (m *Model[R, N, A]) ERows(l, v, lo, hi int, dst []float64) error {
 	if err := m.inRange(l, 0, v); err != nil {
 		return err
@@ -302,7 +302,7 @@ func (m *Model[R, N, A]) inRange(l, lowest, v int) error {
 	return nil
 }
 
-// Network is a built network whatever its modules: what a custom loss term needs.
+// Network is a built network with any modules. Config.ExtraLoss gets one.
 type Network interface {
 	Env() Env
 	Learnables() gorgonia.Nodes

@@ -16,34 +16,34 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 )
 
-// SoftThreshold is the paper's Represent module:
+// SoftThreshold is the Represent module of the paper:
 //
 //	H' = 1/V Σ_v S_θ(H·R + Z_v·U),   Z_v = (X_v − E_v)·P_vᵀ
 //
-// with one θ per layer and one pair R, U (m×m) for all layers and views. The mean runs over the views that a sample has.
-// The zero value is the module of the paper; S_θ is documented at SoftThresholdOp.
+// It has one θ per layer, and one pair R, U (m×m) for all layers and views. The mean includes the views that a sample has.
+// The zero value keeps θ ≥ 0; PaperConfig sets Unconstrained. SoftThresholdOp documents S_θ.
 type SoftThreshold struct {
-	Theta0        float64 // start of every θ; 0 means 0.01. (For a start at 0, Let the nodes be 0.)
-	Lipschitz     float64 // L_p ≥ 1 in R = (1 − 1/L_p) I and U = I/L_p at the start; 0 means 1
-	Activation    Activation
-	OneSided      bool // S_θ(a) = σ(a−θ)
-	Unconstrained bool // Project leaves negative θ as they are
+	Theta0        float64    // initial value of every θ; default 0.01. For 0 set the nodes with gorgonia.Let
+	Lipschitz     float64    // L_p ≥ 1 in the initial R = (1 − 1/L_p) I and U = I/L_p; default 1
+	Activation    Activation // σ; default ReLU
+	OneSided      bool       // S_θ(a) = σ(a−θ), so that H ≥ 0 with ReLU
+	Unconstrained bool       // allows negative θ
 
 	env   Env
 	theta gorgonia.Nodes
 	r, u  *gorgonia.Node
 }
 
-// RowShrink is the paper's Noise module: E' = D_ρ(X − H·P), that is the trust of RowShrinkOp, with one learnable ρ̃ per
-// layer and view and ρ = Scale·ρ̃.
+// RowShrink is the Noise module of the paper: E' = D_ρ(X − H·P), see RowShrinkOp. It has one learnable ρ̃ per layer and view,
+// with ρ = Scale·ρ̃.
 //
-// Adam moves a parameter by at most about the learning rate a step, whatever the data. So with Scale 1 and a start at
-// 0.01, the paper's, ρ ends near 1 after 100 steps of 0.01; Scale should be of the size of the residual norms.
+// Adam moves a parameter by at most about the learning rate in a step. With Scale 1 and the paper's initial value 0.01, ρ
+// ends near 1 after 100 steps of 0.01. Scale should therefore be of the size of the residual norms.
 type RowShrink struct {
-	Rho0          float64   // start of every ρ̃; 0 means 0.01. (For a start at 0, Let the nodes be 0.)
-	Scale         []float64 // per view, in Fit per input (Predictor.Inputs), > 0; nil means 1
-	Activation    Activation
-	Unconstrained bool // Project leaves negative ρ̃ as they are
+	Rho0          float64    // initial value of every ρ̃; default 0.01. For 0 set the nodes with gorgonia.Let
+	Scale         []float64  // scale of each view, in Fit of each input (Predictor.Inputs), above 0; default 1
+	Activation    Activation // σ; default ReLU
+	Unconstrained bool       // allows negative ρ̃
 
 	env Env
 	rho []gorgonia.Nodes // [l−1][v]
@@ -52,12 +52,12 @@ type RowShrink struct {
 // NoNoise is the Noise module of AMvC-Net and RMvC-Net: E = 0.
 type NoNoise struct{}
 
-// Procrustes is the paper's Anchor module: P' is the polar factor of Hᵀ(X − E), see ProcrustesOp.
+// Procrustes is the Anchor module of the paper: P' is the polar factor of Hᵀ(X − E), see ProcrustesOp.
 type Procrustes struct {
-	Detach bool // P counts as constant in the backward pass
+	Detach bool // makes P constant in the backward pass
 }
 
-// FixedAnchors is the Anchor module of RMvC-Net: P stays as it starts.
+// FixedAnchors is the Anchor module of RMvC-Net: P keeps its initial value.
 type FixedAnchors struct{}
 
 var (
@@ -110,7 +110,7 @@ func (s *SoftThreshold) Learnables() gorgonia.Nodes {
 	return append(append(gorgonia.Nodes(nil), s.theta...), s.r, s.u)
 }
 
-// Theta returns the node of layer l = 1 … L, R and U the m×m nodes of all layers. They are nil before Init.
+// Theta returns the scalar node θ of layer l = 1 … L; nil before Init.
 func (s *SoftThreshold) Theta(l int) *gorgonia.Node {
 	if l < 1 || l > len(s.theta) {
 		return nil
@@ -118,13 +118,13 @@ func (s *SoftThreshold) Theta(l int) *gorgonia.Node {
 	return s.theta[l-1]
 }
 
-// R returns the node that multiplies H.
+// R returns the node that multiplies H (m×m); nil before Init.
 func (s *SoftThreshold) R() *gorgonia.Node { return s.r }
 
-// U returns the node that multiplies (X_v − E_v)·P_vᵀ.
+// U returns the node that multiplies (X_v − E_v)·P_vᵀ (m×m); nil before Init.
 func (s *SoftThreshold) U() *gorgonia.Node { return s.u }
 
-// Project puts negative θ to 0, unless Unconstrained.
+// Project sets negative θ to 0, unless Unconstrained.
 func (s *SoftThreshold) Project() error {
 	if s.Unconstrained {
 		return nil
@@ -175,7 +175,7 @@ func updateH[T kernel.Float](s *SoftThreshold, l int, h *gorgonia.Node, z []*gor
 	return unfold.MeanViews[T](s.env.Workers, out, s.env.Present)
 }
 
-// Init makes ρ̃_lv.
+// Init makes ρ̃ of every layer and view.
 func (r *RowShrink) Init(e Env) error {
 	if err := errors.Join(e.usable(), r.check(e.Of == tensor.Float32)); err != nil {
 		return err
@@ -212,7 +212,7 @@ func (r *RowShrink) checkScales(inputs int) error {
 	return fmt.Errorf("largemvc: RowShrink.Scale has %d values, and there are %d inputs of the network", len(r.Scale), inputs)
 }
 
-// Learnables returns ρ̃_lv, layer by layer.
+// Learnables returns ρ̃ of every view, layer by layer.
 func (r *RowShrink) Learnables() gorgonia.Nodes {
 	var all gorgonia.Nodes
 	for _, layer := range r.rho {
@@ -229,7 +229,7 @@ func (r *RowShrink) Rho(l, v int) *gorgonia.Node {
 	return r.rho[l-1][v]
 }
 
-// Project puts negative ρ̃ to 0, unless Unconstrained.
+// Project sets negative ρ̃ to 0, unless Unconstrained.
 func (r *RowShrink) Project() error {
 	if r.Unconstrained {
 		return nil
@@ -240,7 +240,7 @@ func (r *RowShrink) Project() error {
 	return nil
 }
 
-// Trust returns RowShrinkOp of the norms.
+// Trust returns RowShrinkOp of norm.
 func (r *RowShrink) Trust(l, v int, norm *gorgonia.Node) (*gorgonia.Node, error) {
 	if r.Rho(l, v) == nil {
 		return nil, fmt.Errorf("largemvc: no ρ for layer %d and view %d; Init makes those of layers 1 to L", l, v)

@@ -10,23 +10,23 @@ var preprocessOption = option{"preprocessing", None, []string{
 	"none", "auto", "sample", "balanced", "zscore", "unit", "both",
 }}
 
-// Preprocess is what is done to each view before anything else; 0: default; None: the views stay as they are. What it measures
-// on the training samples is kept and applied to new ones.
+// Preprocess is the standardisation of each view; 0: default; None: the views stay as they are. Statistics are measured on
+// the training samples and applied to new samples.
 type Preprocess int
 
 const (
 	// PreprocessSample standardises each sample of each view over its features: mean 0, variance 1. Constant rows become
 	// zero.
 	PreprocessSample Preprocess = iota + 1
-	// PreprocessBalanced standardises each feature over the samples (mean 0, variance 1; constant ones become zero) and
+	// PreprocessBalanced standardises each feature over the samples (mean 0, variance 1; constant features become zero) and
 	// divides the view by √d_v.
 	PreprocessBalanced
-	// PreprocessZScore standardises each feature over the samples.
+	// PreprocessZScore standardises each feature over the samples (mean 0, variance 1; constant features become zero).
 	PreprocessZScore
 	// PreprocessUnit scales each sample of each view to norm 1.
 	PreprocessUnit
-	// PreprocessBoth gives the network every view twice, PreprocessSample and PreprocessZScore; views of up to 16
-	// features are PreprocessZScore alone. It needs neighbours (Neighborhood).
+	// PreprocessBoth makes two inputs of every view: PreprocessSample and PreprocessZScore. Views of up to 16 features have
+	// PreprocessZScore alone. It requires neighbours (Neighborhood).
 	PreprocessBoth
 )
 
@@ -44,8 +44,8 @@ func (p *Preprocess) UnmarshalText(text []byte) error {
 // kind is the preprocessing as internal/prepare has it.
 func (p Preprocess) kind() prepare.Kind { return prepare.Kind(p) }
 
-// None switches off what a field of Config counts, weighs or selects, where its zero stands for a default: Epochs: None
-// leaves the network at its start, Preprocess: None takes the views as they are.
+// None switches off the setting of a field of Config whose zero value stands for a default. Epochs: None skips the training;
+// Preprocess: None takes the views as they are.
 const None = -1
 
 // option has the names of the values of an enumeration, from first on.
@@ -90,14 +90,15 @@ func unmarshalOption[E ~int](o *option, x *E, text []byte) error {
 
 var reductionOption = option{"reduction", 0, []string{"auto", "mean", "relative"}}
 
-// Reduction says what the loss makes of the squared errors of a view. 0: default in a Config, ReductionMean in a Model.
+// Reduction is the weight w_v of each view in the loss Σ_v w_v ‖X_v − H P_v‖². 0: the default in a Config, ReductionMean in a
+// Model.
 type Reduction int
 
 const (
-	// ReductionMean averages over the entries of the rows that have the view: w_v = 1/(n_v d_v), as torch's MSE does.
+	// ReductionMean averages over the entries of the rows that have the view: w_v = 1/(n_v d_v), as the MSE of PyTorch does.
 	ReductionMean Reduction = iota + 1
-	// ReductionRelative takes a view's sum relative to that of the view, and the mean over views: w_v = 1/(V ‖X_v‖²_F). The
-	// loss of H = 0 is 1.
+	// ReductionRelative divides the squared error of a view by its squared norm and averages over the views: w_v = 1/(V
+	// ‖X_v‖²_F). The loss of H = 0 is 1.
 	ReductionRelative
 )
 

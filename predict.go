@@ -20,9 +20,8 @@ import (
 	"github.com/largemvc/largemvc/machine"
 )
 
-// Predict returns the clusters of samples: the trained layers with their stored anchors, then the nearest centroid. On
-// the training samples, given as they were to Fit, it returns Labels. Samples may lack views. WithMachine has
-// the layers run on a GPU.
+// Predict returns the clusters of samples: it runs the trained layers with the stored anchors and takes the nearest centroid.
+// For the training samples, as given to Fit, it returns their Labels. Samples may lack views.
 func (p *Predictor) Predict(ctx context.Context, views []View) ([]int, error) {
 	a, err := p.Assign(ctx, views)
 	if err != nil {
@@ -31,8 +30,8 @@ func (p *Predictor) Predict(ctx context.Context, views []View) ([]int, error) {
 	return a.Labels, nil
 }
 
-// Assign is Predict with the distances to the two nearest centroids. For one sample it takes microseconds, with
-// neighbours besides the time of its distances to the stored samples or landmarks.
+// Assign returns the clusters of samples with the distances to the two nearest centroids. One sample takes microseconds; with
+// neighbours, add the time of its distances to the stored samples or landmarks.
 func (p *Predictor) Assign(ctx context.Context, views []View) (*Assignments, error) {
 	out := &Assignments{}
 	err := p.each(ctx, views, func(first int, r *request) error {
@@ -49,10 +48,9 @@ func (p *Predictor) Assign(ctx context.Context, views []View) (*Assignments, err
 	return out, nil
 }
 
-// AssignRows is Assign for any number of samples: it takes them in blocks, in their order, and gives the assignments of each to
-// emit, first being the number of the first sample of the block. What it holds in memory does not depend on the number of
-// samples; while a block is worked on, the next one is read. An error of emit ends it and is returned. a and what it refers to
-// are emit's until it returns.
+// AssignRows is Assign in blocks, for any number of samples in bounded memory. It calls emit with the assignments of each
+// block, in order; first is the number of the first sample of the block. It reads the next block while it works on one. An
+// error of emit stops AssignRows, which returns it. a is valid until emit returns.
 func (p *Predictor) AssignRows(ctx context.Context, views []View, emit func(first int, a *Assignments) error) error {
 	if emit == nil {
 		return errors.New("largemvc: the function that takes the assignments is nil")
@@ -77,7 +75,7 @@ func (p *Predictor) AssignRows(ctx context.Context, views []View, emit func(firs
 	})
 }
 
-// Transform returns the representation H (n×m) of samples: the trained layers with their stored anchors.
+// Transform returns the representation H of samples (n×m), from the trained layers with the stored anchors.
 func (p *Predictor) Transform(ctx context.Context, views []View) (mat.Matrix, error) {
 	var out *matrix
 	err := p.each(ctx, views, func(first int, r *request) error {
@@ -101,16 +99,15 @@ func (p *Predictor) Transform(ctx context.Context, views []View) (mat.Matrix, er
 	return out, nil
 }
 
-// ViewTrust returns, for each view and sample, a number in [0, 1] that says whether the row belongs to the sample: the
-// probability that it does, if at most one of the sample's rows does not. The least of a sample names the view to look at. A row
-// of noise is far from all others; a row of another sample does not go with what the sample's other views, and their neighbours
-// among the training samples, say of it. It comes from the views before they are smoothed, so that it does not depend on the
-// newModel or the clusters.
+// ViewTrust returns, for each view and sample, the probability (0 to 1) that the row belongs to the sample, if at most one of
+// the rows of the sample does not. The view with the lowest value is the one to check. A row of noise is far from all others.
+// A row of another sample does not match the other views of the sample and of its neighbours among the training samples.
+// ViewTrust uses the views before smoothing; it does not depend on the network or the clusters.
 //
-// It is 1 for views that a sample lacks, or where there is no other to compare with. With two views, both of a sample are
-// trusted alike. The training samples are judged each as if it were new; they must be given as they were to Fit, before an
-// Overwrite. The first call learns from at most 2,000 of them, which takes seconds; where its context ends, learning goes on for
-// the next one. It needs Neighborhood.Neighbors, and a second view.
+// The value is 1 for an absent view, and where there is no other view to compare with. With two views, both of a sample have
+// the same value. A training sample is compared with the others only. ViewTrust requires Neighborhood.Neighbors and a second
+// view. The first call learns from at most 2,000 samples, which takes seconds; if its context ends, the next call continues.
+// Training samples must be given as they were to Fit, before Machine.Overwrite.
 func (p *Predictor) ViewTrust(ctx context.Context, views []View) ([][]float64, error) {
 	in, err := p.checked(ctx, views)
 	if err != nil {
@@ -308,17 +305,18 @@ func (p *Predictor) tryDevice(views []view.View, must bool) (*device.Session, er
 // noveltySteps is the number of equal steps of the quantiles that a model keeps.
 const noveltySteps = 100
 
-// Novelty returns how far samples are from what the training saw, from 0 to 1: the share of the training samples that are nearer
-// to the others. Of samples like those of the training, one in twenty has a novelty above 0.95; 1 is farther than any of them.
+// Novelty returns how far each sample is from the training samples (0 to 1): the share of the training samples that are
+// nearer to the others. One in twenty samples like the training samples has a novelty above 0.95. 1 is farther than any of
+// them.
 //
-// With neighbours, far is what smoothing along the neighbours changes: 1 − ⟨x, y⟩, the mean over the inputs of the sample, with
-// the row x before smoothing and y after it. Without them it is the share ‖x − hP‖²/‖x‖² of an input that the anchors do not
-// explain. The quantiles are of some 200 training samples, with neighbours each taken as if it were new.
+// With neighbours, the distance is 1 − ⟨x, y⟩, the mean over the inputs, where y is the row x after smoothing. Without
+// neighbours it is the share ‖x − hP‖²/‖x‖² of an input that the anchors do not explain. The quantiles come from about 200
+// training samples, with neighbours each compared with the others only.
 //
-// Where the training had fewer samples than features, samples like its own seem newer than they are: a fifth of them had a
-// novelty above 0.95 after a training on 105 samples of 48 to 1,302 features, and 5 % after one on 1,000 samples of 6 to 240.
+// If the training had fewer samples than features, similar samples get too high values: a fifth was above 0.95 after a
+// training on 105 samples of 48 to 1,302 features, and 5 % after one on 1,000 samples of 6 to 240 features.
 //
-// It costs about as much as Assign, and has its errors.
+// Novelty takes about as long as Assign, and returns the same errors.
 func (p *Predictor) Novelty(ctx context.Context, views []View) ([]float64, error) {
 	in, err := p.checked(ctx, views)
 	if err != nil {

@@ -17,26 +17,26 @@ import (
 	"github.com/largemvc/largemvc/machine"
 )
 
-// Predictor is a trained network with its clusters: all that new samples need, and what there is to know of the
-// training. Fit makes one as part of a Clustering, Load reads one from a file. Its fields and what they refer to must not
-// be changed; then it is safe for concurrent use. The zero value is of no use.
+// Predictor is a trained network with its clusters. It labels new samples and has the figures of the training. Fit returns
+// one in a Clustering, Load reads one from a file; the zero value is not usable. It is safe for concurrent use if its fields
+// are not modified.
 type Predictor struct {
-	Clusters int   // found; fewer than asked for if the representation has fewer distinct rows
-	Sizes    []int // training samples in each cluster
+	Clusters int   // number of clusters found; fewer than Config.Clusters if H has fewer distinct rows
+	Sizes    []int // number of training samples in each cluster
 
-	P     []*mat.Dense // per input, m×its columns: the anchors of the last layer, in the coordinates of the input
-	Theta []float64    // per layer
-	Rho   [][]float64  // per layer and input, as applied; nil without noise module
+	P     []*mat.Dense // anchors of the last layer for each input (m×columns of the input)
+	Theta []float64    // θ of each layer
+	Rho   [][]float64  // ρ of each layer and input, with the scale applied; nil without noise module
 
-	Loss     []float64   // before each step and after the last, extra loss included
-	ViewLoss [][]float64 // per entry of Loss, per input: the reconstruction alone
-	Status   Status
-	Epochs   int         // steps done
-	Restart  int         // the run that was kept
-	Ran      machine.Ran // where it was trained, and why there
+	Loss     []float64   // loss before each step and after the last step, extra loss included
+	ViewLoss [][]float64 // reconstruction loss of each input, for each entry of Loss
+	Status   Status      // reason why the training ended
+	Epochs   int         // number of steps done
+	Restart  int         // restart that was kept, from 0
+	Ran      machine.Ran // device of the training, and the reason for it
 
-	// Kept says that the clusters are those of the start, which have more information than the network's (Clustering.Kept).
-	// H, of new samples too, and the centroids are then of the rows that the start clusters.
+	// Kept reports that the clusters are the initial clusters, because they have more information than the clusters of the
+	// trained network (see Clustering). H, also of new samples, and the centroids then refer to the smoothed views.
 	Kept bool
 
 	asked   *machine.Device // where the layers of new samples run; nil: the CPU
@@ -49,7 +49,7 @@ type Predictor struct {
 	centroids []float64       // Clusters×m
 	novelty   []float64       // quantiles of how far training samples are, in equal steps; nil where they are not known
 	model     fittedNetwork
-	unfit     error // why the network cannot take new samples, where modules of a user's own cannot
+	unfit     error // why the network cannot take new samples, where custom modules cannot
 }
 
 // trainedViews describe the views of the training samples.
@@ -100,7 +100,7 @@ func (p *Predictor) spec() engine.Spec {
 	return engineSpec(&p.config, p.samples, dims, 1)
 }
 
-// String says what was found and how the training went, in a line.
+// String returns the clusters, their sizes and the course of the training in one line.
 func (p *Predictor) String() string {
 	if p == nil || p.samples == 0 {
 		return "an empty predictor"
@@ -116,23 +116,21 @@ func (p *Predictor) String() string {
 	return text
 }
 
-// Config returns the configuration of the fit with every default filled in and copies of its modules, without StartLabels,
-// StartAnchors, Progress and ExtraLoss, and without what belongs to the machine that trained: Checkpoint.Path and
-// Machine.Comm.
+// Config returns the configuration of the fit, with its defaults and copies of its modules. StartLabels, StartAnchors,
+// Progress, ExtraLoss, Checkpoint.Path and Machine.Comm are not kept.
 func (p *Predictor) Config() Config {
 	c := p.config
 	c.Represent, c.Noise, c.Anchor = copied(c.Represent), copied(c.Noise), copied(c.Anchor)
 	return c
 }
 
-// WithMachine returns the predictor with what each of its calls may use of the machine: the Workers and the Device of o. It has
-// all else in common with p. Without it the goroutines are as many as in the fit, which a file keeps, and the device is the CPU.
+// WithMachine returns the predictor with Workers and Device of o for its calls. Both predictors share all else. By default a
+// predictor has the Workers of the fit, which Save keeps, and the CPU.
 //
-// On a device, Predict, Assign, AssignRows and Transform take samples through the network in batches. With machine.CUDA a call
-// that cannot is an error; with the zero of Device it is done on the CPU. Samples are standardised, linked to neighbours and
-// given to clusters on the CPU, as in every call, so that the device pays for many samples in one call and where the layers are
-// most of the work: without neighbours. Opening it takes part of a second in each call. Labels differ from the CPU's
-// for samples within the last bits of a border between clusters alone.
+// On a GPU, Predict, Assign, AssignRows and Transform run the layers of the network in batches. With machine.CUDA, a call
+// that cannot run there returns an error; with the zero Device it runs on the CPU. Standardisation, neighbours and clusters
+// are always computed on the CPU. Each call opens the GPU, which takes part of a second. A GPU is faster for many samples per
+// call and without neighbours. Its labels can differ for samples that lie on the border of two clusters up to rounding.
 func (p *Predictor) WithMachine(o machine.Options) *Predictor {
 	if p == nil {
 		return nil
@@ -146,18 +144,18 @@ func (p *Predictor) WithMachine(o machine.Options) *Predictor {
 // Samples returns the number of training samples.
 func (p *Predictor) Samples() int { return p.samples }
 
-// Dims returns d_v of every view, in a new slice.
+// Dims returns the number of features of every view, in a new slice.
 func (p *Predictor) Dims() []int { return slices.Clone(p.dims) }
 
-// Inputs returns what the network sees of the views, in a new slice.
+// Inputs returns the inputs of the network, in a new slice.
 func (p *Predictor) Inputs() []Input { return slices.Clone(p.inputs) }
 
-// ViewNames returns the names of the training views, "" for those without one, in a new slice. Predict refuses views that have
-// these names in another order.
+// ViewNames returns the names of the training views, "" for a view without a name, in a new slice. Predict refuses views with
+// the same names in another order.
 func (p *Predictor) ViewNames() []string { return slices.Clone(p.names) }
 
-// FeatureNames returns the names that the features of a training view had, in a new slice; nil if they had none or there is no
-// such view. Predict refuses views whose features have other names, or the same in another order.
+// FeatureNames returns the names of the features of a training view, in a new slice; nil if it had none or does not exist.
+// Predict refuses views with other names of features, or another order.
 func (p *Predictor) FeatureNames(view int) []string {
 	if view < 0 || view >= len(p.features) {
 		return nil
@@ -165,8 +163,8 @@ func (p *Predictor) FeatureNames(view int) []string {
 	return slices.Clone(p.features[view])
 }
 
-// Anchors returns the anchors of an input (a view, without neighbours) in layer l, from 0 (the start) to L, m×its columns, which
-// must not be changed, as the fields must not; nil if there is no such layer or input.
+// Anchors returns the anchors of an input after layer l (m×columns of the input), from 0 (the start) to L; nil if there is no
+// such layer or input. Do not modify them. Without neighbours an input is a view.
 func (p *Predictor) Anchors(l, input int) *mat.Dense {
 	if l < 0 || l >= len(p.anchors) || input < 0 || input >= len(p.inputs) {
 		return nil
@@ -174,10 +172,10 @@ func (p *Predictor) Anchors(l, input int) *mat.Dense {
 	return p.anchors[l][input]
 }
 
-// R and U return the m×m matrices of the Represent module, in new memory.
+// R returns the m×m matrix R of the Represent module, in new memory.
 func (p *Predictor) R() *mat.Dense { return p.square(p.r) }
 
-// U is documented at R.
+// U returns the m×m matrix U of the Represent module, in new memory.
 func (p *Predictor) U() *mat.Dense { return p.square(p.u) }
 
 func (p *Predictor) square(x []float64) *mat.Dense {
@@ -187,7 +185,8 @@ func (p *Predictor) square(x []float64) *mat.Dense {
 	return mat.NewDense(p.config.Anchors, p.config.Anchors, slices.Clone(x))
 }
 
-// Centroids returns the centres of the clusters in H, or in its rows at norm 1 (Config.PlainReadOut), Clusters×m, in new memory.
+// Centroids returns the centres of the clusters (Clusters×m), in new memory: means of rows of H at norm 1, or of H with
+// Config.PlainReadOut.
 func (p *Predictor) Centroids() *mat.Dense {
 	if p.Clusters == 0 {
 		return nil
@@ -195,16 +194,16 @@ func (p *Predictor) Centroids() *mat.Dense {
 	return mat.NewDense(p.Clusters, p.config.Anchors, slices.Clone(p.centroids))
 }
 
-// Assignments are the clusters of samples, and how sure they are.
+// Assignments has the clusters of samples, and the distances that measure how sure they are.
 type Assignments struct {
-	Labels []int
-	// Near and Next are the squared distances in H, or in its rows at norm 1 (Config.PlainReadOut), to the nearest and the
-	// next nearest centroid (+Inf if there is only one): the closer their ratio to 1, the less sure the label.
+	Labels []int // cluster of each sample, from 0
+	// Near and Next are the squared distances of the row of H (at norm 1 unless Config.PlainReadOut) to the nearest and the
+	// second nearest centroid. Next is +Inf with one cluster. The closer Near/Next to 1, the less sure the label.
 	Near, Next []float64
-	Ran        machine.Ran // where the layers ran (Predictor.WithMachine)
+	Ran        machine.Ran // device of the layers (Predictor.WithMachine)
 }
 
-// String says how many samples are in each cluster, and how sure the least sure one is.
+// String returns the number of samples in each cluster and the largest Near/Next.
 func (a *Assignments) String() string {
 	sizes, worst := map[int]int{}, 0.0
 	for i, l := range a.Labels {
@@ -249,15 +248,13 @@ type labelled struct {
 	trust  [][]float64 // per input; nil without noise
 }
 
-// Input is what the network sees of a view. Without neighbours input v is view v in its own columns. With it, a view
-// is an input for each of its standardisations, unless that leaves nothing of it.
+// Input is an input of the network. Without neighbours there is one per view, with the columns of the view. With neighbours
+// there is one for each standardisation of a view, unless nothing of the view remains.
 type Input struct {
-	View       int        // the number of the view
-	Preprocess Preprocess // its standardisation
-	// d_v, or the number of directions of the view that are kept, of few features with one more that keeps their
-	// length
-	Columns int
-	Length  float64 // that column's value, before rows are taken to norm 1; 0: there is none
+	View       int        // number of the view, from 0
+	Preprocess Preprocess // standardisation of the view
+	Columns    int        // d_v, or the number of directions kept; views of few features have one more, for the length of the row
+	Length     float64    // value of this column before rows are scaled to norm 1; 0: no such column
 }
 
 // String returns the view, its standardisation and the columns.
@@ -305,8 +302,8 @@ func (on *placement) close() {
 	}
 }
 
-// Parameters returns the names of the learnable nodes of all modules, in their order. Those of the stock modules are
-// theta_1 … theta_L, R, U and rho_1_0 … rho_L_k of layers and inputs.
+// Parameters returns the names of the learnable nodes of all modules. With the modules of this package they are theta_1 …
+// theta_L, R, U, and rho_1_0 … rho_L_k by layer and input.
 func (p *Predictor) Parameters() []string {
 	var out []string
 	for _, list := range p.learned {
@@ -317,8 +314,8 @@ func (p *Predictor) Parameters() []string {
 	return out
 }
 
-// Parameter returns a copy of the value of a learnable node by its name, row-major, and its shape, which is empty for a
-// scalar. Thresholds ρ are in their learned unit, as Rho is not. It returns an error if there is no node of that name.
+// Parameter returns a copy of the values of a learnable node (row-major) and its shape, which is empty for a scalar. Values
+// of thresholds ρ are ρ̃, without the scale that Rho includes. An unknown name is an error.
 func (p *Predictor) Parameter(name string) (values []float64, shape []int, err error) {
 	for _, list := range p.learned {
 		for _, l := range list {

@@ -56,9 +56,9 @@ type savedView struct {
 	Features int    `json:"features"`
 }
 
-// Save writes the predictor to a file, in the format of docs/format.md. The file at path is replaced at once and as a whole:
-// whatever interrupts Save, it holds either what it held before or all of the new model. A temporary file beside it, whose
-// name ends in .tmp, may then remain.
+// Save writes the predictor to a file, in the format of docs/format.md. It replaces the file at path at once: after an
+// interruption the file has either its old content or the whole new model. A temporary file that ends in .tmp may then remain
+// beside it.
 func (p *Predictor) Save(path string) error {
 	if err := file.Replace(path, func(w io.Writer) error { _, err := p.WriteTo(w); return err }); err != nil {
 		return fmt.Errorf("largemvc: saving the model: %w", err)
@@ -84,12 +84,12 @@ func (p *Predictor) WriteTo(w io.Writer) (int64, error) {
 	return f.Write(w, file.Seal)
 }
 
-// Load reads a predictor that Save wrote: it predicts the same bits. A file that is truncated, was changed, is not a model
-// or comes from a later version of the format gives an error that says so, and that errors.Is tells apart (package saved).
+// Load reads a predictor that Save wrote. It predicts the same bits. If the file is truncated, changed, not a model or of a
+// later version of the format, Load returns an error of package saved, for errors.Is.
 //
-// A model whose modules are not all from this package needs modules of the types of those that are not: pointers, each of
-// which is initialised and gets the learned values. Its settings are its own: give it those of the training. Load returns an
-// error that names the module if one is missing, of another type, or makes other learnable nodes than the trained one.
+// If the model has custom modules, give Load a pointer to a module of each of their types, with the settings of the training.
+// Load initialises them and sets their learned values. It returns an error that names the module if one is missing, of
+// another type, or makes other learnable nodes.
 func Load(path string, modules ...Module) (*Predictor, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -103,7 +103,7 @@ func Load(path string, modules ...Module) (*Predictor, error) {
 	return p, nil
 }
 
-// ReadPredictor reads a predictor that WriteTo wrote, to the end of r. modules and errors are as in Load.
+// ReadPredictor reads a predictor that WriteTo wrote, to the end of r. See Load for modules and errors.
 func ReadPredictor(r io.Reader, modules ...Module) (*Predictor, error) {
 	if parallel.Nil(r) {
 		return nil, errors.New("largemvc: loading a model: the reader is nil")

@@ -15,19 +15,19 @@ import (
 
 var statusOption = option{"status", 0, []string{"epoch limit", "converged", "stopped", "cancelled", "diverged"}}
 
-// Status says why a training ended.
+// Status is the reason why a training ended.
 type Status int
 
 const (
-	// EpochLimit: all epochs were done.
+	// EpochLimit: all epochs are done.
 	EpochLimit Status = iota
 	// Converged: the loss did not fall by more than Tolerance for Patience epochs.
 	Converged
-	// Stopped: the progress callback ended the run.
+	// Stopped: the progress callback ended the training.
 	Stopped
 	// Cancelled: the context was cancelled, or its deadline passed.
 	Cancelled
-	// Diverged: the loss became NaN, infinite or very large, by the last step too. The result holds the state before that.
+	// Diverged: the loss became NaN, infinite or very large. The result holds the state before that.
 	Diverged
 )
 
@@ -40,30 +40,28 @@ func (s Status) MarshalText() ([]byte, error) { return marshalOption(&statusOpti
 // UnmarshalText reads a name.
 func (s *Status) UnmarshalText(text []byte) error { return unmarshalOption(&statusOption, s, text) }
 
-// Early says whether the training ended before its last epoch.
+// Early reports whether the training ended before its last epoch.
 func (s Status) Early() bool { return s != EpochLimit }
 
-// Progress is what Config.Progress gets: after every epoch, when another phase begins, and in one that takes long up to ten
-// times a second.
+// Progress is the argument of Config.Progress. Fit reports after every epoch, at the beginning of every phase, and in long
+// phases up to ten times a second.
 type Progress struct {
-	// Phase is the part of the fit: checks, draws (with Config.FitSamples: samples are drawn, and their starts compared),
-	// preparation (the views are standardised and cut to their leading directions, or rotated), regression (what the held-out
-	// information needs), neighbours, smoothing, first anchors, training, clusters.
-	// Training says whether it is the training.
+	// Phase is the current part of the fit: checks, draws (with Config.FitSamples: samples are drawn and compared), preparation
+	// (views are standardised and reduced), regression (of the held-out information), neighbours, smoothing, first anchors,
+	// training, clusters.
 	Phase string
-	// Done of Total steps of the phase are done. In the training they are Epoch and Epochs; in the others they are a measure
-	// of the work, which may go on in leaps.
+	// Done of Total units of work of the phase are done: in the training, Epoch and Epochs.
 	Done, Total int
-	// Left is about the time that the fit has still to take, all phases and runs counted; 0 as long as that cannot be said.
+	// Left is the estimated time until Fit returns, all phases and restarts included; 0: not known yet.
 	Left time.Duration
 
-	Restart  int // counted from 0
-	Restarts int
-	Epoch    int // epochs done; 0 outside of the training
-	Epochs   int
-	Loss     float64       // before this epoch's step, extra loss included; 0 outside of the training
-	ViewLoss []float64     // reconstruction loss of every view, nil outside of it; the callback must not change or keep it
-	Elapsed  time.Duration // of this phase
+	Restart  int           // current restart, from 0
+	Restarts int           // number of restarts
+	Epoch    int           // epochs done; 0 outside the training
+	Epochs   int           // number of epochs
+	Loss     float64       // loss before the step of this epoch, extra loss included; 0 outside the training
+	ViewLoss []float64     // reconstruction loss of every input; nil outside the training. Do not change or keep it
+	Elapsed  time.Duration // time since the phase began
 }
 
 // String returns the epoch and the loss.
@@ -75,17 +73,17 @@ func (p Progress) String() string {
 	return text
 }
 
-// Training says whether it is the end of an epoch.
+// Training reports whether Phase is the training.
 func (p Progress) Training() bool { return p.Phase == meter.Training.String() }
 
-// Timings says where the time of a fit went. A resumed one has that since Resume.
+// Timings has the durations of the parts of a fit. After Resume they count from Resume on.
 type Timings struct {
 	Prepare  time.Duration // checks and preprocessing
-	Start    time.Duration // first anchors, of the run that was kept
-	Train    time.Duration // all epochs of that run and its last evaluation
-	Epoch    time.Duration // median epoch of that run
-	Clusters time.Duration // k-means on H and what the result needs besides
-	Total    time.Duration // all of Fit, other runs included
+	Start    time.Duration // initial clustering and first anchors of the restart that was kept
+	Train    time.Duration // all epochs of this restart and its last evaluation
+	Epoch    time.Duration // median epoch of this restart
+	Clusters time.Duration // k-means on H and the rest of the result
+	Total    time.Duration // all of Fit, with the other restarts
 }
 
 // String returns the total and its parts.
@@ -95,16 +93,18 @@ func (t Timings) String() string {
 		short(t.Start), short(t.Train), short(t.Epoch), short(t.Clusters))
 }
 
-// DivergedError says at which epoch the loss, or a parameter, stopped being usable. The clustering returned beside it
-// holds the last good state: its Loss ends with the last good one. There is none if the first epoch failed before its step.
+// DivergedError reports that the loss or a parameter became NaN, infinite or very large. The clustering beside it holds the
+// last good state, and its Loss ends with the last good loss. There is no clustering if the first epoch failed before its
+// step.
 type DivergedError struct {
-	// Epoch is counted from 1. A loss that is of no use after the step of an epoch is seen in the next one, and after the step of
-	// the last one, or of one at which the training is interrupted, at its end.
+	// Epoch is the epoch that found the bad loss, from 1. It is the epoch after the bad step, or the epoch of the step if no
+	// other follows.
 	Epoch int
-	Loss  float64 // NaN, an infinity, or 10,000 times the first loss; NaN too where a sum inside the network was not finite
-	Err   error   // what happened inside the network, or nil
+	Loss  float64 // NaN, an infinity, or at least 10,000 times the first loss; NaN also if a sum in the network was not finite
+	Err   error   // error inside the network, or nil
 }
 
+// Error returns the epoch and the loss, or the error inside the network.
 func (e *DivergedError) Error() string {
 	if e.Err != nil {
 		return fmt.Sprintf("largemvc: the training diverged in epoch %d: %v", e.Epoch, e.Err)
@@ -112,18 +112,18 @@ func (e *DivergedError) Error() string {
 	return fmt.Sprintf("largemvc: the training diverged in epoch %d: the loss is %v", e.Epoch, e.Loss)
 }
 
-// Unwrap returns what happened inside the network, or nil.
+// Unwrap returns the error inside the network, or nil.
 func (e *DivergedError) Unwrap() error { return e.Err }
 
-// FieldError reports a field of a Config with a value that Fit does not take. Where several fields are wrong, the error of Fit
-// joins one for each.
+// FieldError reports a field of Config with a value that Fit refuses. If several fields are wrong, the error of Fit joins one
+// FieldError for each.
 type FieldError struct {
-	Field string // the path in a Config: "Epochs" or "Neighborhood.Steps"; "Noise.Rho0" is a field of the Noise module
-	Value any
-	Want  string // the values that Fit takes
+	Field string // path in Config: "Epochs", "Neighborhood.Steps", or "Noise.Rho0" for a field of the Noise module
+	Value any    // value of the field
+	Want  string // allowed values
 }
 
-// Error says which field is wrong, its value and what Fit takes.
+// Error returns the field, its value and the allowed values.
 func (e *FieldError) Error() string {
 	return fmt.Sprintf("largemvc: %s is %v, want %s", e.Field, e.Value, e.Want)
 }

@@ -16,18 +16,18 @@ import (
 // floatFloor is the default floor of float32 data, whose singular values are noise below it.
 const floatFloor = 1e-5
 
-// ProcrustesOp returns the orthogonal Procrustes step on a matrix M (m×d, float32 or float64): P = B·Cᵀ of the thin
-// singular value decomposition M = B·Σ·Cᵀ, the matrix with orthonormal rows (m ≤ d) or columns (m > d) that maximises
-// ⟨P, M⟩. The arithmetic is float64.
+// ProcrustesOp returns the orthogonal Procrustes step P = B·Cᵀ of a matrix M (m×d, float32 or float64) with the thin singular
+// value decomposition M = B·Σ·Cᵀ. P is the matrix with orthonormal rows (m ≤ d) or columns (m > d) that maximises ⟨P, M⟩. The
+// arithmetic is float64.
 //
-// Its derivative is in closed form, with Q = BᵀGC for the cotangent G of P:
+// The derivative, for the gradient G of P and Q = BᵀGC, is
 //
 //	dM = B [ (Q−Qᵀ)_ij / (σ_i+σ_j) ] Cᵀ + (I−BBᵀ) G C Σ⁻¹ Cᵀ + B Σ⁻¹ Bᵀ G (I−CCᵀ)
 //
-// Only sums of singular values are divided by, so repeated ones do no harm. Singular values below floor times the largest
-// count as that product here; 0 means 1e-10 for float64 and 1e-5 for float32. Where singular values are zero, P is
-// completed by a fixed rule that depends on M alone: P is orthonormal even for M = 0, where the derivative is 0. A matrix
-// with NaN or infinity ends the run with an error. With detach there is no derivative: P counts as constant.
+// It divides by sums of singular values only, so equal singular values are allowed. In it, singular values below floor times
+// the largest one are replaced by that product; floor 0 means 1e-10 for float64 and 1e-5 for float32. If singular values are
+// zero, a fixed rule completes P from M alone: P is orthonormal even for M = 0, where the derivative is 0. A NaN or infinite
+// entry ends the run with an error. With detach P is constant: it has no derivative.
 func ProcrustesOp(m *gorgonia.Node, floor float64, detach bool) (*gorgonia.Node, error) {
 	if err := op.WantFloat("the matrix of a Procrustes step", m, 2); err != nil {
 		return nil, fmt.Errorf("largemvc: %w", err)

@@ -17,7 +17,7 @@ import (
 
 var activationOption = option{"activation", 0, []string{"relu", "selu"}}
 
-// Activation is the σ of a threshold. Both have σ'(0) = 0 where ReLU has its kink, and SELU from its left side.
+// Activation is the function σ of a threshold. Its derivative at 0 is 0 for ReLU, and the left derivative for SELU.
 type Activation int
 
 const (
@@ -65,11 +65,11 @@ func (s threshold) slopes(a, theta float64) (byA, byTheta float64) {
 	return p + q, q - p
 }
 
-// SoftThresholdOp returns the node S_θ(a), elementwise, for a matrix a and a scalar θ, both float32 or both float64:
+// SoftThresholdOp returns the node S_θ(a), elementwise, of a matrix a and a scalar θ, both float32 or both float64:
 //
 //	S_θ(a) = σ(a − θ) − σ(−a − θ)      or, with oneSided,      S_θ(a) = σ(a − θ)
 //
-// It is differentiable in a and θ. The two-sided form keeps the sign of a, the one-sided makes the result ≥ 0 (ReLU).
+// It is differentiable in a and θ. The two-sided form keeps the sign of a. The one-sided form with ReLU is ≥ 0.
 func SoftThresholdOp(a, theta *gorgonia.Node, act Activation, oneSided bool) (*gorgonia.Node, error) {
 	if err := act.check(); err != nil {
 		return nil, err
@@ -197,12 +197,12 @@ func (d shrink) slopes(r, node float64) (byR, byNode float64) {
 	return (d.act.sigma().Value(r-rho)/r - slope) / r, d.scale * slope / r
 }
 
-// RowShrinkOp returns the trust t of the row shrinkage D_ρ, a vector of n, for the vector r of row norms and a scalar ρ,
-// which is multiplied by scale:
+// RowShrinkOp returns the trust t (a vector of n) of the row shrinkage D_ρ, from the row norms (a vector of n) and the scalar
+// rho. ρ is scale times rho:
 //
 //	D_ρ(x) = s·x,   s = σ(‖x‖ − ρ)/‖x‖ where ‖x‖ > ρ, else 0,   t = 1 − s
 //
-// With ReLU t = min(1, ρ/r): what of a residual is longer than ρ is noise. t is differentiable in r and ρ.
+// With ReLU, t = min(1, ρ/‖x‖): the part of a residual beyond the length ρ is noise. t is differentiable in norm and rho.
 func RowShrinkOp(norm, rho *gorgonia.Node, act Activation, scale float64) (*gorgonia.Node, error) {
 	if err := act.check(); err != nil {
 		return nil, err

@@ -12,15 +12,15 @@ import (
 	"github.com/largemvc/largemvc/internal/view"
 )
 
-// View is one view of the samples: n rows of d_v features, one row a sample. Make one with MatrixView, DenseView, SparseView or,
-// for rows outside memory, RowsView. A View refers to the caller's memory, which Fit reads and, unless
-// machine.Options.Overwrite allows it, never changes.
+// View is one view of the samples: n rows of d_v features, one row per sample. Make one with MatrixView, DenseView,
+// SparseView or, for rows outside memory, RowsView. A View refers to your memory. Fit reads it, and changes it only with
+// Config.Machine.Overwrite.
 type View struct {
 	in  view.View
 	err error
 }
 
-// MatrixView returns the view in a gonum matrix, n×d_v.
+// MatrixView returns a view of a gonum matrix (n×d_v).
 func MatrixView(x mat.Matrix) (v View) {
 	if x == nil {
 		return View{err: errors.New("the matrix is nil")}
@@ -40,8 +40,8 @@ func MatrixView(x mat.Matrix) (v View) {
 	return v
 }
 
-// DenseView returns the n×d_v view in x, row-major: feature j of sample i is x[i*d+j]. With x nil it has sizes and no values,
-// which is enough for Config.EstimateMemory; Fit refuses it.
+// DenseView returns a view of the slice x (n×d, row-major): feature j of sample i is x[i*d+j]. With x nil the view has sizes
+// without values, which is enough for Config.EstimateMemory; Fit refuses it.
 func DenseView[F float32 | float64](n, d int, x []F) View {
 	have := len(x)
 	if x == nil && n > 0 && d > 0 && n <= math.MaxInt/d {
@@ -67,10 +67,10 @@ func checkLength(n, d, have int) error {
 	return nil
 }
 
-// SparseView returns the n×d_v view in compressed rows (CSR): sample i has values[k] in feature cols[k] for rowPtr[i] ≤ k <
-// rowPtr[i+1], and zero in all others. rowPtr has n+1 entries, from 0 to the number of values, and the columns increase
-// within a row. The view stays sparse in preprocessing, training and prediction; results are those of the same data as a
-// dense view, to rounding.
+// SparseView returns a view in compressed sparse rows (CSR, n×d). Sample i has values[k] in feature cols[k] for rowPtr[i] ≤ k
+// < rowPtr[i+1], and zero in all others. rowPtr has n+1 entries, from 0 to the number of values. Columns increase within a
+// row. The view stays sparse in preprocessing, training and prediction. Results equal the results of the same dense view, up
+// to rounding.
 func SparseView[F float32 | float64](n, d int, rowPtr []int, cols []int32, values []F) View {
 	csr := &view.CSR{Ptr: rowPtr, Cols: cols}
 	switch x := any(values).(type) {
@@ -82,21 +82,19 @@ func SparseView[F float32 | float64](n, d int, rowPtr []int, cols []int32, value
 	return View{view.View{Rows: n, Cols: d, Sparse: csr}, csr.Check(n, d, len(values))}
 }
 
-// RowSource is a matrix of n samples and d features that need not be in memory: rows of a file, of a database, of something that
-// makes them. Its methods are called by several goroutines at once.
+// RowSource is a matrix of n samples and d features outside memory: rows of a file or a database, or generated rows. Several
+// goroutines call its methods at the same time.
 type RowSource interface {
-	// Dims returns n and d, which do not change.
+	// Dims returns n and d, which must not change.
 	Dims() (n, d int)
-	// ReadRows fills dst with the rows from first on, one after another; dst holds a whole number of rows, none of them beyond
-	// n. The same rows have the same values whenever they are read. An error ends what is being done with the rows and is
-	// returned by it. ReadRows returns soon after ctx is done: a fit waits 0.2 s more for it, then returns an error and does
-	// not use dst again.
+	// ReadRows fills dst with the rows from first on, one after another. dst holds a whole number of rows, all below n.
+	// Reading a row again must give the same values. The caller stops at an error and returns it. A read must end soon after
+	// ctx is done: the caller waits 0.2 s more for it, returns an error and does not use dst again.
 	ReadRows(ctx context.Context, first int, dst []float32) error
 }
 
-// RowsView returns the view of rows that need not be in memory: those of files that dataset.OpenRows opens, or of anything else
-// that can be read row by row. Predict and its like read them in blocks and hold a few at a time. They are float32 numbers;
-// a network in float64 takes them as such.
+// RowsView returns a view of rows outside memory, such as files that dataset.OpenRows opens. Predict, Assign and the like
+// read them in blocks. The rows are float32 numbers, also for a network in float64.
 func RowsView(source RowSource) (v View) {
 	if source == nil {
 		return View{err: errors.New("the source of the rows is nil")}
@@ -110,31 +108,31 @@ func RowsView(source RowSource) (v View) {
 	return View{in: view.View{Rows: n, Cols: d, Source: source}}
 }
 
-// Named returns the view with a name for messages and reports. A model keeps it, and refuses views that have the names of the
-// training in another order; other names are taken as they stand.
+// Named returns the view with a name for messages and reports. A model keeps the name. It refuses views with the names of the
+// training in another order, and ignores other names.
 func (v View) Named(name string) View {
 	v.in.Name = name
 	return v
 }
 
-// WithFeatures returns the view with names of its features, one for each; nil means none. A model keeps them, and refuses
-// samples whose features have other names or another order.
+// WithFeatures returns the view with a name for each feature; nil means no names. A model keeps them, and refuses samples
+// with other names of features or another order.
 func (v View) WithFeatures(names []string) View {
 	v.in.Features = names
 	return v
 }
 
-// WithPresent returns the view with a statement of which samples have it: present[i] says so of sample i. The rows of
-// the others are never read; they may hold NaN. nil means all.
+// WithPresent returns the view with a mask: present[i] reports whether sample i has the view; nil means all. Rows of samples
+// that lack the view are never read and may hold NaN.
 func (v View) WithPresent(present []bool) View {
 	v.in.Present = present
 	return v
 }
 
-// Name returns the view's name, "" without one.
+// Name returns the name of the view, "" if it has none.
 func (v View) Name() string { return v.in.Name }
 
-// FeatureNames returns the names of the features, nil without names.
+// FeatureNames returns the names of the features, nil if there are none.
 func (v View) FeatureNames() []string { return v.in.Features }
 
 // Dims returns the number of samples and of features.
@@ -149,11 +147,11 @@ func (v View) String() string {
 	return fmt.Sprintf("%s of %d samples and %d features", name, v.in.Rows, v.in.Cols)
 }
 
-// Has says whether sample i has the view.
+// Has reports whether sample i has the view.
 func (v View) Has(i int) bool { return v.in.Has(i) }
 
-// Row copies row i to dst, which it makes if it is nil, and returns it. It panics if there is no such row. What stands in the
-// row of a sample that lacks the view says nothing. It is NaN where a RowsView cannot be read.
+// Row copies row i to dst, and returns dst; if dst is nil, Row allocates it. It panics if there is no such row. The values of
+// an absent row are undefined. Row returns NaN if a RowsView cannot be read.
 func (v View) Row(dst []float64, i int) []float64 {
 	if dst == nil {
 		dst = make([]float64, v.in.Cols)
@@ -162,11 +160,12 @@ func (v View) Row(dst []float64, i int) []float64 {
 	return dst
 }
 
-// Take returns the view of some samples, in their order: a copy, but of a matrix (MatrixView), which is looked at where it is. It
-// panics if there is no such sample. Of a RowsView it reads them, NaN where that fails.
+// Take returns the view of some samples, in the given order. It copies the rows, except for a MatrixView, which it refers to.
+// It panics if there is no such sample. Rows of a RowsView are read, and are NaN if that fails.
 func (v View) Take(samples []int) View { return View{in: v.in.Take(samples), err: v.err} }
 
-// Content returns what a view holds, in a type that only the packages of this module know, and why it is of no use, if so.
+// Content returns the content of the view in a type of an internal package, and the error of the view if it is not usable. It
+// is for the packages of this module.
 func (v View) Content() (view.View, error) { return v.in, v.err }
 
 // inner returns the views as the internal packages see them.

@@ -19,9 +19,8 @@ import (
 
 const aboutChoose = `Usage: largemvc choose -data FILE -from 2 -to 20 [flags]
 
-Clusters the samples into every number of clusters of a range, several times each, prints what there is to go by without
-classes, and suggests a number with the reasons for it; or it says that nothing stands out. It takes the time of several
-fits for each number.
+Fits every number of clusters of a range several times and prints figures that need no classes. It suggests a number and
+gives the reasons, or says that no number stands out. For each number it takes the time of several fits.
 `
 
 // chooseOptions is what the flags of choose say.
@@ -41,20 +40,20 @@ func chooseFlags(o *chooseOptions) *flags {
 	f.value(paths{&o.data}, "data", "`FILE` or folder with the data; - is standard input. Give it several times for one "+
 		"file a view")
 	o.dataFlags(f)
-	f.group("What is tried")
+	f.group("Fits")
 	f.int(&o.from, "from", 2, "`C`, the lowest number of clusters")
 	f.int(&o.to, "to", 20, "`C`, the highest number of clusters")
 	f.int(&o.seeds, "seeds", 3, "`N` fits of each number, from the seeds SEED, SEED+1, …")
-	f.int(&o.halves, "halves", 2, "`N` times that the samples are parted in two halves, both of which are fitted; 0: none")
-	f.int(&c.Epochs, "epochs", 30, "`N` steps of the optimiser of each fit")
-	f.value(among(&o.preset, "default", "paper"), "preset", "defaults of the fits: `default|paper`. The loss tells of "+
-		"the number of clusters with default alone")
-	f.Uint64Var(&c.Seed, "seed", 0, "`SEED` of everything random; equal seeds give equal results on any number of cores")
+	f.int(&o.halves, "halves", 2, "`N` times that the samples are split in two halves that are both fitted; 0: none")
+	f.int(&c.Epochs, "epochs", 30, "`N`, the number of optimiser steps of each fit")
+	f.value(among(&o.preset, "default", "paper"), "preset", "preset of the fits: `default|paper`. The loss is "+
+		"comparable between numbers of clusters only with default")
+	f.Uint64Var(&c.Seed, "seed", 0, "`SEED` of all random numbers; equal seeds give equal results on any number of cores")
 	f.added("seed")
 	f.int(&c.Machine.Workers, "workers", 0, "`N` threads; 0: all cores")
 	f.group("Result")
-	f.output(&o.figure, "figure", "`FILE` to draw the indices to, as SVG; none by default")
-	f.bool(&o.json, "json", "print one JSON object in place of the table; what does not exist is null")
+	f.output(&o.figure, "figure", "`FILE` for a drawing of the figures, as SVG; none by default")
+	f.bool(&o.json, "json", "print one JSON object instead of the table; unknown values are null")
 	f.bool(&o.quiet, "quiet", "show no progress on standard error")
 	f.first("largemvc choose -data mydata.mat -from 2 -to 20 -figure choose.svg",
 		"data mydata.mat", "from 2", "to 20", "figure choose.svg", "seeds 5", "halves 4", "epochs 30", "seed 1", "json")

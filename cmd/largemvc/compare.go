@@ -14,11 +14,11 @@ import (
 
 const aboutCompare = `Usage: largemvc compare [flags] A.csv B.csv
 
-Scores two labelings of the same samples against each other, and prints which label of one is which of the other. The labels
-are in the column label (cluster, class, y … too) or in the only one; samples are joined by a column id or sample that both
-files have, in any order, else by their places. A label that is missing (empty, NA, NaN, null …) is an error. The files are
-CSV ` + labelTexts + `; lines that begin with # are comments, and an error where
-they may be records.
+Scores two labelings of the same samples against each other, and prints which label of A is which label of B. The labels
+are in the column label (or cluster, class, y …) or in the only column. A column id or sample that both files have joins the
+samples in any order; otherwise row i of both files is the same sample. A missing label (empty, NA, NaN, null …) is an error.
+The files are CSV ` + labelTexts + `.
+Lines that begin with # are comments; a comment that may be a record is an error.
 
   largemvc compare monday.csv tuesday.csv
 `
@@ -31,8 +31,8 @@ type compareOptions struct {
 
 func compareFlags(o *compareOptions) *flags {
 	f := newFlags("compare")
-	f.string(&o.column, "column", "`NAME` of the column of labels; by default one of a usual name, or the only one")
-	f.bool(&o.json, "json", "print one JSON object in place of the tables")
+	f.string(&o.column, "column", "`NAME` of the column of labels; by default a usual name, or the only column")
+	f.bool(&o.json, "json", "print one JSON object instead of the tables")
 	return f
 }
 

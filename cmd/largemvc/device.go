@@ -14,8 +14,8 @@ import (
 
 const aboutDevice = `Usage: largemvc device [-selftest]
 
-Lists the GPUs that a fit can use, and says of others why it cannot. With -selftest the kernels run on the GPU and are
-compared with the CPU: the errors and times that it prints are worth reporting, with 'largemvc version'.
+Lists the GPUs that a fit can use, and for others the reason why it cannot. -selftest runs the kernels on the GPU and
+compares them with the CPU. Please report its output together with the output of 'largemvc version'.
 `
 
 // deviceOptions is what the flags of device say.
@@ -29,9 +29,9 @@ func deviceFlags(o *deviceOptions) *flags {
 	f := newFlags("device")
 	f.group("Selftest")
 	f.bool(&o.selftest, "selftest", "run networks and products on the GPU and compare them with the CPU; the exit status is 1 "+
-		"if\nsomething is wrong")
-	f.int(&o.samples, "samples", 60000, "`N`, the most samples of a network that is tried; the largest has 195537 of 2672 "+
-		"features, 2 GB, and is\ncomputed on the CPU in float64 too")
+		"if they\ndiffer")
+	f.int(&o.samples, "samples", 60000, "`N`, the most samples of a test; the largest test has 195537 samples of 2672 "+
+		"features (2 GB), which the CPU\nalso computes in float64")
 	return f
 }
 

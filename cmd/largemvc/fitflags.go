@@ -30,8 +30,8 @@ type fitOptions struct {
 
 const aboutFit = `Usage: largemvc fit -data FILE [flags]
 
-Clusters the samples of a data set and prints a summary, or with -json one JSON object, on standard output. If the file
-holds the classes of the samples, the clusters are scored against them.
+Clusters the samples of a data set and prints a summary, or with -json one JSON object, on standard output. If the data
+have classes, it also scores the clusters against them.
 `
 
 // fitFlags makes the flags of fit.
@@ -46,107 +46,89 @@ func fitFlags(o *fitOptions) *flags {
 		"least one view of a sample being\nkept; 0: none. For tests with complete data")
 	o.diskFlags(f, "what is kept for each sample is in\nmemory or, without neighbours, computed again where "+
 		"-max-memory has no room for it. -fit-samples trains on a part")
-	f.output(&o.out, "out", "`FILE` to write the labels to, as CSV with the columns id (where the data name the samples), "+
-		"sample (from 0), label,\nnear and next, the squared distances to the nearest and the next nearest centroid in H "+
-		"(see\n-plain-read-out); "+interrupted+"; - is standard output; none by default")
-	f.output(&o.save, "save", "`FILE` to save the trained model to; "+interrupted+";\n- is standard output; none by default")
-	f.output(&o.report, "report", "`FILE` to write a report to, one HTML page that can be mailed: a map, sizes, "+
-		"confidence, typical "+
-		"and doubtful samples, what\ntells each cluster apart, a model card; it takes some seconds, and the memory of the data "+
-		"once more; none by default")
-	f.string(&o.embedding, "embedding", "`FILE` to write the representation H to, .npy, .npz or .csv; none by default")
-	f.output(&o.trust, "trust", "`FILE` to write the trust in the rows to"+aboutTrust+"; it needs neighbours, and takes the "+
-		"memory of the data once more")
-	f.bool(&o.json, "json", "print one JSON object in place of the summary; what does not exist is null")
-	f.bool(&o.quiet, "quiet", "show no progress on standard error; how the data are read then stands in the summary")
+	f.output(&o.out, "out", "`FILE` for the labels, as CSV; the columns are id (if the data have ids), sample (from 0), "+
+		"label, near and next,\nthe squared distances to the two nearest centroids in H; "+interrupted+";\nnone by default")
+	f.output(&o.save, "save", "`FILE` for the trained model; "+interrupted+";\nnone by default")
+	f.output(&o.report, "report", "`FILE` for a report, one HTML page; it has a map, sizes, doubtful samples, a description "+
+		"of each cluster and a model card,\nand takes some seconds and the memory of the data once more; none by default")
+	f.string(&o.embedding, "embedding", "`FILE` for the representation H, .npy, .npz or .csv; none by default")
+	f.output(&o.trust, "trust", "`FILE` for the trust in the rows"+aboutTrust+"; it needs neighbours, and the memory of the "+
+		"data once more")
+	f.bool(&o.json, "json", "print one JSON object instead of the summary; unknown values are null")
+	f.bool(&o.quiet, "quiet", "show no progress on standard error; the summary then says how the data are read")
 
 	f.group("Clusters and network")
 	f.int(&c.Clusters, "clusters", 0, "`C`, the number of clusters; 0: the number of classes in the labels")
-	f.int(&c.Anchors, "anchors", 0, "`M`, the number of anchors; 0: as many as clusters")
-	f.int(&c.Layers, "layers", 2, "`L`, the number of unfolded layers")
+	f.int(&c.Anchors, "anchors", 0, "`M`, the number of anchors of each view; 0: as many as clusters")
+	f.int(&c.Layers, "layers", 2, "`L`, the number of layers of the network")
 	f.value(among(&o.network.variant, "large", "amvc", "rmvc"), "variant",
-		"modules of the network: `large|amvc|rmvc`. large has all three, amvc no noise, rmvc neither noise nor moving anchors")
-	f.text(&o.network.activation, "activation", "σ of the thresholds: `relu|selu`")
+		"modules of the network: `large|amvc|rmvc`. large: all three; amvc: no noise; rmvc: no noise, fixed anchors")
+	f.text(&o.network.activation, "activation", "function σ of the thresholds: `relu|selu`")
 	f.value(among(&o.network.preset, "default", "paper"), "preset",
-		"defaults of all that says auto: `default|paper`. default is what clusters best on average: neighbours, "+
-			"two\nstandardisations, θ and ρ kept ≥ 0; paper is the network as its equations have it, without neighbours")
+		"preset of the settings left at auto: `default|paper`. default: neighbours, two standardisations, θ and ρ ≥ 0,\nbest on "+
+			"average; paper: the paper's network, without neighbours")
 	f.text(&c.Preprocess, "preprocess",
-		"what is done to the views first: `auto|both|sample|balanced|zscore|unit|none`. sample: each sample of a view to "+
-			"mean 0,\nvariance 1 over its features; zscore: each feature to mean 0, variance 1; both: every view twice, in "+
-			"either way, which\nneeds neighbours; balanced: zscore divided by √d; unit: each sample of a view to norm 1. The "+
-			"preset default has both\n(sample without neighbours), paper sample")
+		"standardisation of the views: `auto|both|sample|balanced|zscore|unit|none`. sample: each sample to mean "+
+			"0,\nvariance 1; zscore: each feature to mean 0, variance 1; both: two inputs, sample and zscore; "+
+			"balanced: zscore divided by √d;\nunit: each sample to norm 1; auto: both with neighbours, else sample")
 	f.bool(&c.PlainReadOut, "plain-read-out",
-		"give the last k-means the rows of the representation H as they are, as the preset paper always does, and not at norm 1")
-	f.string(&o.startLabels, "start-labels", "CSV `FILE`, "+labelTexts+", which has a\nlabel (0 to M−1) for each sample, "+
-		"in its column label or its only column, in place of those of\nk-means; where it has a column id, "+
-		"they are joined to the samples by it; none by default")
+		"run the last k-means on the rows of H as they are, not at norm 1; the preset paper always does")
+	f.string(&o.startLabels, "start-labels", "CSV `FILE`, "+labelTexts+", with the initial\nclustering: a label (0 to M−1) "+
+		"for each sample in the column label or the only column, joined by a column id; none by default")
 
 	f.group("Neighbours")
 	f.value(amount[int]{&c.Neighborhood.Neighbors, "auto", "none", true}, "neighbors",
-		"`auto|none|K`, the nearest samples that each sample is joined to, in all views together and in each alone: along "+
-			"them the\nviews are smoothed, and the loss asks neighbours to share a cluster. The preset default has 10, paper "+
-			"none")
+		"`auto|none|K`, the number of nearest neighbours of each sample, to smooth the views and for the loss.\n"+
+			"auto: 10, with the preset paper none")
 	f.value(amount[int]{&c.Neighborhood.Directions, "200", "all", false}, "directions",
-		"`N|all`, the singular directions that are kept of each view")
+		"`N|all`, the number of singular directions that are kept of each view")
 	f.value(amount[int]{&c.Neighborhood.Steps, "auto", "none", true}, "filter-steps",
-		"`auto|none|N`, the steps of smoothing. auto: 6, or log₂(samples/10) where that is more")
+		"`auto|none|N`, the number of smoothing steps. auto: 6, or log₂(samples/10) if that is more")
 	f.value(amount[float64]{&c.Neighborhood.Weight, "3", "none", true}, "neighbor-weight",
-		"`WEIGHT|none` of the neighbours in the loss")
-	f.value(
-		amount[float64]{&c.Neighborhood.HeldOutWeight, "3", "none", true},
-		"held-out-weight",
-		"`WEIGHT|none` in the loss of how well the cluster of each sample can be told from its features by what all others show",
-	)
+		"`WEIGHT|none` of the neighbour information in the loss")
+	f.value(amount[float64]{&c.Neighborhood.HeldOutWeight, "3", "none", true}, "held-out-weight",
+		"`WEIGHT|none` of the held-out information in the loss: clusters predicted from features by the other samples")
 	f.value(amount[int]{&c.Neighborhood.Exact, "10000", "none", true}, "exact-neighbors",
-		"`N|none`, the samples up to which neighbours are searched; with more, each sample is joined to a few of some "+
-			"landmarks,\nwhich takes time linear in their number")
-	f.int(&c.Neighborhood.Landmarks, "landmarks", 0, "`N`, the landmarks; 0: a quarter of the samples, from 40 to 1000")
+		"`N|none`, the most samples whose neighbours are searched; with more, samples are linked to\nlandmarks, in linear time")
+	f.int(&c.Neighborhood.Landmarks, "landmarks", 0, "`N`, the number of landmarks; 0: a quarter of the samples, from 40 to 1000")
 
 	f.group("Training")
-	f.int(&c.Epochs, "epochs", 100, "`N` steps of the optimiser; 0: none, the network stays at its start")
+	f.int(&c.Epochs, "epochs", 100, "`N`, the number of optimiser steps; 0: no training")
 	f.float(&c.LearningRate, "lr", 0.01, "learning `RATE` of Adam")
-	f.int(&c.FitSamples, "fit-samples", 0, "`N` of the samples to train on, drawn by -seed, where there are more; then one "+
-		"pass labels all of them. Of three draws the one\nis taken whose start is most like those of the "+
-		"others. Neighbours are landmarks unless -exact-neighbors is given. 0: all")
-	f.Uint64Var(&c.Seed, "seed", 0, "`SEED` of everything random; equal seeds give equal results on any number of cores")
+	f.int(&c.FitSamples, "fit-samples", 0, "`N`, the number of samples to train on, drawn by -seed; one pass then labels "+
+		"all samples. The neighbours\nare landmarks unless -exact-neighbors is given; 0: all samples")
+	f.Uint64Var(&c.Seed, "seed", 0, "`SEED` of all random numbers; equal seeds give equal results on any number of cores")
 	f.added("seed")
-	f.int(&c.Restarts, "restarts", 1, "`N` runs, from the seeds SEED, SEED+1, …; the one of lowest loss is kept")
+	f.int(&c.Restarts, "restarts", 1, "`N` trainings, from the seeds SEED, SEED+1, …; the one with the lowest loss is kept")
 	f.float(&c.Tolerance, "tolerance", 0, "`SHARE` by which the loss must fall to count as progress; 0: no early stop")
-	f.int(&c.Patience, "patience", 5, "`N` epochs without progress before the early stop, with -tolerance")
-	f.output(&c.Checkpoint.Path, "checkpoint", "`FILE` to keep the state of the training in, for -resume; none by default,\n"+
-		"with -resume the one that it names, unless that is a pipe")
-	f.int(&c.Checkpoint.Every, "checkpoint-every", 10, "`N` epochs from one writing of it to the next; it is written at "+
-		"the end and when interrupted too")
-	f.bool(&o.overwrite, "overwrite", "let a training from the start overwrite the file of -checkpoint; by default that "+
-		"is an error")
-	f.string(
-		&o.resume,
-		"resume",
-		"`FILE` of -checkpoint to go on from, with the same data, and with its original settings and -float, which from a\n"+
-			"pipe must be given where it was 64; a higher -epochs trains on. By default a training starts over",
-	)
-	f.value(among(&o.float, "32", "64"), "float", "arithmetic: `32|64` bits")
-	f.int(&c.Machine.Workers, "workers", 0, "`N` threads; 0: all cores, with -mpi those of a process")
+	f.int(&c.Patience, "patience", 5, "`N` epochs without progress before the early stop; it needs -tolerance")
+	f.output(&c.Checkpoint.Path, "checkpoint", "`FILE` for the state of the training, for -resume; none by default,\n"+
+		"with -resume the file that is resumed, unless that is a pipe")
+	f.int(&c.Checkpoint.Every, "checkpoint-every", 10, "`N` epochs between two checkpoints; one is also written at the end "+
+		"and when interrupted")
+	f.bool(&o.overwrite, "overwrite", "let a new training overwrite the file of -checkpoint; by default that is an error")
+	f.string(&o.resume, "resume", "`FILE` of -checkpoint to continue from, with the same data and settings; a higher -epochs "+
+		"trains on.\nIf a pipe has a 64-bit training, give -float 64. By default a training starts new")
+	f.value(among(&o.float, "32", "64"), "float", "arithmetic in `32|64` bits")
+	f.int(&c.Machine.Workers, "workers", 0, "`N` threads; 0: all cores, with -mpi the cores of a process")
 	f.text(&c.Machine.Device, "device",
-		"where the network is trained: `auto|cpu|cuda`. auto: a GPU, in a program with a driver for one (docs/gpu.md), where "+
-			"there is\none and the fit can run on it, else the cpu; cuda: a GPU, and an error where that cannot be. "+
-			"'largemvc device' lists\nwhat is there")
-	f.bool(&o.mpi, "mpi", "fit together with the other processes that mpirun, srun or the mpi-operator has started, each of "+
-		"which reads its\nshare of the rows. %d in -data FILE stands for the numbers 0, 1, … of files that have the rows one "+
-		"after the other,\nand in -out FILE for the number of the process, each of which writes its labels then: docs/mpi.md")
+		"device of the training: `auto|cpu|cuda`. auto: a GPU if the program has a driver for it and the fit can run "+
+			"there,\nelse the cpu; cuda: a GPU, or an error ('largemvc device' lists GPUs, docs/gpu.md)")
+	f.bool(&o.mpi, "mpi", "fit together with the other processes of mpirun, srun or the mpi-operator, which each read a "+
+		"part of the rows.\n%d in -data FILE stands for the numbers of the parts, in -out FILE for the process (docs/mpi.md)")
 	f.int(&c.KMeansStarts, "kmeans-starts", 10, "`N` starts of each k-means, of which the best is kept; three times as "+
-		"many where neighbours take part in the choice")
+		"many\nfor the initial clustering with neighbours")
 
 	f.group("Details of the network")
-	f.float(&o.network.theta0, "theta0", 0, "`VALUE` of every threshold θ at the start; 0: 0.01")
-	f.float(&o.network.rho0, "rho0", 0, "`VALUE` of every threshold ρ at the start; 0: 0.01")
+	f.float(&o.network.theta0, "theta0", 0, "initial `VALUE` of every threshold θ; 0: 0.01")
+	f.float(&o.network.rho0, "rho0", 0, "initial `VALUE` of every threshold ρ; 0: 0.01")
 	f.value(among(&o.network.signs, "auto", "nonnegative", "free"), "signs",
-		"whether θ and ρ stay ≥ 0: `auto|nonnegative|free`. The preset default has nonnegative, paper free")
-	f.bool(&o.network.oneSided, "one-sided", "threshold by σ(a−θ) alone, which makes H ≥ 0, in place of σ(a−θ) − σ(−a−θ)")
-	f.float(&o.network.lipschitz, "lipschitz", 1, "`LP` in the start of R at (1 − 1/LP) I and of U at I/LP")
+		"range of θ and ρ: `auto|nonnegative|free`. auto: nonnegative, with the preset paper free")
+	f.bool(&o.network.oneSided, "one-sided", "threshold by σ(a−θ), which makes H ≥ 0, instead of σ(a−θ) − σ(−a−θ)")
+	f.float(&o.network.lipschitz, "lipschitz", 1, "`LP` in the initial R = (1 − 1/LP) I and U = I/LP")
 	f.text(&c.Reduction, "reduction",
-		"of the loss over the entries of a view: `auto|mean|relative`. relative: the sum divided by that of the "+
-			"view's\nsquares, and by the number of views. The preset default has relative, paper mean")
+		"weights of the views in the loss: `auto|mean|relative`. mean: mean of squares; relative: relative to the squares "+
+			"of the view,\nmean over views. auto: relative, with the preset paper mean")
 	f.bool(&o.network.detach, "detach", "no gradient through the updates of the anchors")
 	f.first("largemvc fit -data mydata.mat -clusters 7 -out labels.csv -save model.safetensors -report report.html",
 		"data mydata.mat", "clusters 7", "out labels.csv", "save model.safetensors", "report report.html", "labels species",
@@ -154,8 +136,8 @@ func fitFlags(o *fitOptions) *flags {
 	return f
 }
 
-// interrupted is what becomes of a result where the training is interrupted.
-const interrupted = "a training that is interrupted writes its state until then, with status 1"
+// interrupted says which result an interrupted training writes.
+const interrupted = "an interrupted training writes its state so far, with status 1; - is standard output"
 
 // parseFit reads the command line of fit. It returns flag.ErrHelp where help was asked for.
 func parseFit(args []string) (*fitOptions, *flags, error) {

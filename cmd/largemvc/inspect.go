@@ -21,10 +21,9 @@ type inspectOptions struct {
 
 const aboutInspect = `Usage: largemvc inspect [flags] FILE…, or largemvc inspect -data FILE [flags]
 
-Prints what is in a file or folder, how it is read as a data set, what stands out in it, which settings suit it, and
-the memory that a fit takes. Several files are one data set, one view a file. If the files cannot be read so, the exit
-status is 1. Of a model that 'largemvc fit -save' wrote, it prints what it was trained on and how; of a checkpoint,
-where its training is.
+Prints the contents of a file or folder, how they are read as a data set, suggested settings, and the memory of a fit.
+Several files are one data set with one view per file. The exit status is 1 if they cannot be read. For a model of
+'largemvc fit -save' it prints the data and settings of the training; for a checkpoint, the state of the training.
 `
 
 // inspectFlags makes the flags of inspect.
@@ -32,11 +31,11 @@ func inspectFlags(o *inspectOptions) *flags {
 	f := newFlags("inspect")
 	o.sparse = dataset.SparseIfSmaller
 	f.group("Data")
-	f.value(paths{&o.data}, "data", "`FILE` or folder with the data, as after the flags; - is standard input. Give it several "+
-		"times for one file a view")
+	f.value(paths{&o.data}, "data", "`FILE` or folder with the data, like an argument; - is standard input. Repeat it for one "+
+		"file per view")
 	o.dataFlags(f)
 	f.group("Memory")
-	f.int(&o.clusters, "clusters", 0, "`C`, the number of clusters that the memory is estimated for; 0: the number of "+
+	f.int(&o.clusters, "clusters", 0, "`C`, the number of clusters for the estimate of memory; 0: the number of "+
 		"classes in the labels, else 10")
 	f.first("largemvc inspect mydata.mat", "clusters 7", "labels species", "id patient", "views X0,X2", "view shape=c1-c40",
 		"leave-out comment", "orientation rows", "max-memory 4096")

@@ -29,9 +29,9 @@ func labelColumns(ids []string, labels []int, near, next []float64) []dataset.Co
 }
 
 // aboutTrust says what is in a file of the trust in the rows of views.
-const aboutTrust = ", as CSV with the columns id (where the data name the samples), sample (from 0),\na column for each view " +
-	"with the probability that its row belongs to the sample, and suspect, the view of the least;\nrows to look at are those " +
-	"of the least trust; - is standard output; none by default"
+const aboutTrust = ", as CSV with the columns id (if the data have ids), sample (from 0),\na column per view with the " +
+	"probability that the row belongs to the sample, and suspect, the view with the lowest;\n" +
+	"- is standard output; none by default"
 
 // writeTrust writes it, where it was asked for.
 func writeTrust(stdout io.Writer, out *output, in *input, trust [][]float64) error {

@@ -11,9 +11,9 @@
 //	largemvc completion bash|zsh|fish
 //	largemvc help [COMMAND]
 //
-// 'largemvc fit -h' explains every flag of fit, and so on. The exit status is 0 where all went well, 1 where a file or its
-// data is broken or the training did not come to its end, 2 where the command was used wrongly, 141 where nobody reads its
-// standard output any more. Progress and errors go to standard error, the result alone to standard output.
+// 'largemvc fit -h' explains the main flags of fit, 'largemvc fit -h all' every flag. The exit status is 0 after success, 1 if
+// a file or its data is broken or the training did not finish, 2 if the command was used wrongly, and 141 if the reader of its
+// standard output is gone. Progress and errors go to standard error, the result alone to standard output.
 package main
 
 import (
@@ -52,13 +52,13 @@ func commands() []command {
 	return []command{
 		{"fit", "cluster the samples of a data set", runFit},
 		{"choose", "try numbers of clusters and suggest one", runChoose},
-		{"predict", "give new samples to the clusters of a saved model", runPredict},
-		{"report", "write a page about samples that a saved model gives to its clusters", runReport},
+		{"predict", "label new samples with a saved model", runPredict},
+		{"report", "label samples with a saved model and write an HTML report", runReport},
 		{"compare", "score two files of labels against each other", runCompare},
-		{"inspect", "say what is in a file and how it is read, or what a model is", runInspect},
+		{"inspect", "show the contents of a file and how it is read, or describe a model", runInspect},
 		{"device", "list the GPUs that a fit can use, and test one", runDevice},
 		{"version", "print the version, the kernels and the build", runVersion},
-		{"completion", "print a script that completes this command in a shell", runCompletion},
+		{"completion", "print a script for completion in a shell", runCompletion},
 	}
 }
 
@@ -112,11 +112,11 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 // overview lists the commands.
 func overview(w io.Writer) error {
 	var b strings.Builder
-	b.WriteString("largemvc clusters samples that several views describe, with LargeMvC-Net.\n\nCommands:\n")
+	b.WriteString("largemvc clusters samples that several views (matrices) describe, with LargeMvC-Net.\n\nCommands:\n")
 	for _, c := range commands() {
 		fmt.Fprintf(&b, "  largemvc %-10s  %s\n", c.name, c.summary)
 	}
-	b.WriteString("  largemvc help        explain a command ('largemvc help fit') and all of its flags ('largemvc " +
+	b.WriteString("  largemvc help        explain a command ('largemvc help fit'), with all flags ('largemvc " +
 		"help fit all')\n")
 	b.WriteString("\nExit status: 0 done, 1 a file, its data or the training failed, 2 wrong usage.\n")
 	_, err := io.WriteString(w, b.String())

@@ -21,13 +21,12 @@ type modelOptions struct {
 func (o *modelOptions) modelFlags(f *flags) {
 	o.sparse = dataset.SparseIfSmaller
 	f.group("Model")
-	f.string(&o.model, "model", "`FILE` that fit -save wrote; there is no default")
+	f.string(&o.model, "model", "`FILE` that fit -save wrote; it has no default")
 	f.group("Data")
 	f.value(paths{&o.data}, "data", "`FILE` or folder with the data; - is standard input. Give it several times for one "+
 		"file a view")
 	o.dataFlags(f)
-	f.bool(&o.match, "match-features", "take the features by their names, in the order of the model; by default "+
-		"another order is "+
+	f.bool(&o.match, "match-features", "reorder the features by their names, as in the model; by default another order is "+
 		"an error")
 }
 

@@ -85,9 +85,9 @@ func (o *fitOptions) writePage(
 
 const aboutReport = `Usage: largemvc report -model MODEL -data FILE [flags]
 
-Gives samples to the clusters of a model and writes one HTML file on them: a summary in words, a map, confidence, typical
-and doubtful samples, what tells each cluster apart, and a model card. The file needs no network and can be mailed.
-'largemvc fit -report FILE' writes the same on a training, with what only that knows.
+Labels samples with a model and writes one HTML file: a summary in words, a map, confidence, typical and doubtful samples,
+a description of each cluster, and a model card. The file works offline. 'largemvc fit -report FILE' writes such a report
+on a training.
 `
 
 // reportOptions is what the flags of report say.
@@ -104,7 +104,7 @@ func reportFlags(o *reportOptions) *flags {
 	o.modelFlags(f)
 	f.group("Result")
 	o.out = "report.html"
-	f.output(&o.out, "out", "`FILE` to write the report to; - is standard output")
+	f.output(&o.out, "out", "`FILE` for the report; - is standard output")
 	f.string(&o.title, "title", "`TEXT` at the top; by default the name of the data")
 	f.int(&o.points, "points", report.DefaultPoints, "`N` samples at most on the map, drawn at random")
 	f.bool(&o.pca, "pca", "draw the map by principal components; by default by t-SNE, which takes some seconds")

@@ -33,9 +33,9 @@ type predictOptions struct {
 
 const aboutPredict = `Usage: largemvc predict -model MODEL -data FILE [flags]
 
-Gives samples to the clusters of a model that 'largemvc fit -save' wrote, and prints a summary, or with -json one JSON
-object, on standard output. The views must be those of the training, in their order; samples may lack some. If the file
-holds the classes of the samples, the clusters are scored against them.
+Labels samples with a model of 'largemvc fit -save' and prints a summary, or with -json one JSON object, on standard
+output. The views must be the views of the training, in the same order; samples may lack views. If the data have classes,
+it also scores the clusters against them.
 `
 
 // predictFlags makes the flags of predict.
@@ -43,22 +43,21 @@ func predictFlags(o *predictOptions) *flags {
 	f := newFlags("predict")
 	o.modelFlags(f)
 	f.group("Result")
-	f.output(&o.out, "out", "`FILE` to write the labels to, as CSV with the columns id (where the data name the samples), "+
-		"sample (from 0), label,\nnear and next, the squared distances to the nearest and the next nearest centroid in the "+
-		"representation: the closer to each other,\nthe less sure, and novelty, from 0 to 1: how far from what the "+
-		"training saw; "+
-		"- is standard output; none by default")
-	f.output(&o.report, "report", "`FILE` to write a report on the samples to, one HTML page that can be mailed; none by default")
-	f.string(&o.embedding, "embedding", "`FILE` to write the representation H to, .npy, .npz or .csv; none by default")
-	f.output(&o.trust, "trust", "`FILE` to write the trust in the rows to"+aboutTrust)
+	f.output(&o.out, "out", "`FILE` for the labels, as CSV; the columns are id (if the data have ids), sample (from 0), "+
+		"label, near and next,\nthe squared distances to the two nearest centroids in H, and novelty (0 to 1), "+
+		"the distance from the "+
+		"training samples;\n- is standard output; none by default")
+	f.output(&o.report, "report", "`FILE` for a report on the samples, one HTML page; none by default")
+	f.string(&o.embedding, "embedding", "`FILE` for the representation H, .npy, .npz or .csv; none by default")
+	f.output(&o.trust, "trust", "`FILE` for the trust in the rows"+aboutTrust)
 	o.diskFlags(f, "labels are written as they are\nfound, without novelty and ids")
-	f.bool(&o.json, "json", "print one JSON object in place of the summary; what does not exist is null")
+	f.bool(&o.json, "json", "print one JSON object instead of the summary; unknown values are null")
 	f.bool(&o.quiet, "quiet", "show no progress on standard error")
-	f.int(&o.workers, "workers", 0, "`N` threads; 0: all cores, whatever the training had")
+	f.int(&o.workers, "workers", 0, "`N` threads; 0: all cores")
 	o.device = machine.CPU
-	f.text(&o.device, "device", "where the samples go through the network for their labels and -embedding: `auto|cpu|cuda`. "+
-		"auto: a GPU, in a program\nwith a driver for one (docs/gpu.md), where there is one and the model can run on it, "+
-		"else the cpu; cuda: a GPU, and an error\nwhere that cannot be. Neighbours are always sought on the cpu")
+	f.text(&o.device, "device", "device of the network, for labels and -embedding: `auto|cpu|cuda`. auto: a GPU if the "+
+		"program has a driver for it and the model\ncan run there, else the cpu; cuda: a GPU, or an error (docs/gpu.md). "+
+		"Neighbours are always searched on the cpu")
 	f.first("largemvc predict -model model.safetensors -data new.csv -out new-labels.csv",
 		"model model.safetensors", "data new.csv", "out new-labels.csv", "report new.html", "embedding h.npz", "labels species",
 		"id patient", "match-features", "missing-rows", "json")

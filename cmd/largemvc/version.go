@@ -39,8 +39,7 @@ func runVersion(_ context.Context, args []string, stdout, _ io.Writer) error {
 
 const aboutVersion = `Usage: largemvc version
 
-Prints the version of the command, of Go and the platform, the kernels that it computes with, the processor, and how it
-was built.
+Prints the versions of the command and of Go, the platform, the kernels in use, the processor and the build settings.
 `
 
 // buildOf describes the build: the commit and its time, where they are known, and the settings that change the program.

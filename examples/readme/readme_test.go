@@ -1,4 +1,4 @@
-// Package readme holds the programs of README.md, each in a folder of its own, to the letter.
+// Package readme holds the Go programs of README.md, one per folder, character by character.
 package readme
 
 import (
@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/largemvc/largemvc/dataset"
 )
 
 // goBlocks returns every Go block of a Markdown text.
@@ -90,31 +88,4 @@ func canonical(out string) string {
 		}
 		return names[r]
 	}, line) + "]" + rest
-}
-
-func TestTomorrow(t *testing.T) {
-	folder := t.TempDir()
-	set, err := dataset.Synthetic(dataset.SyntheticConfig{Samples: 90, Clusters: 3, Dims: []int{20, 12}, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(folder, "set.npz")
-	if err := set.WriteNPZ(path, true); err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(strings.TrimSpace(run(t, "tomorrow", path, path)), "\n")
-	if len(lines) != 90 {
-		t.Fatalf("%d lines for 90 new samples", len(lines))
-	}
-	clusterOf := map[int]byte{}
-	for i, line := range lines {
-		class := set.Labels[i]
-		if cluster, seen := clusterOf[class]; seen && line[0] != cluster {
-			t.Errorf("sample %d of class %d is in cluster %c, another one in %c", i, class, line[0], cluster)
-		}
-		clusterOf[class] = line[0]
-	}
-	if len(clusterOf) != 3 {
-		t.Errorf("%d clusters, want 3", len(clusterOf))
-	}
 }

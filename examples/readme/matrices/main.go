@@ -12,7 +12,7 @@ import (
 )
 
 func main() {
-	// 300 samples of 3 kinds in two views, in place of yours: row i is the same sample in every view.
+	// Made-up data: 300 samples of three kinds, in two views. Row i is sample i in both matrices.
 	images, texts, hasText := mat.NewDense(300, 40, nil), mat.NewDense(300, 16, nil), make([]bool, 300)
 	images.Apply(func(i, j int, _ float64) float64 { return rand.NormFloat64() + float64(2*((i+j)%3)) }, images)
 	texts.Apply(func(i, j int, _ float64) float64 { return rand.NormFloat64() + float64(2*((i%3*j)%3)) }, texts)
@@ -21,7 +21,7 @@ func main() {
 	}
 	c, err := largemvc.Fit(context.Background(), []largemvc.View{
 		largemvc.MatrixView(images),
-		largemvc.MatrixView(texts).WithPresent(hasText), // rows of samples without a text are not read
+		largemvc.MatrixView(texts).WithPresent(hasText), // rows with hasText[i] false are not read
 	}, largemvc.Config{Clusters: 3})
 	if err != nil {
 		log.Fatal(err)
