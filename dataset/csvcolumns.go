@@ -149,8 +149,8 @@ func (c *csvFile) chooseFeatures(s *source, o *Options, taken []bool, lim *limit
 				return err
 			}
 			c.roles.features = append(c.roles.features, csvFeature{column: i})
-			if !c.holdsTriplets(s, o) {
-				c.offerOthers(i, s, o)
+			if problem == nil && s.role == roleData && !c.holdsTriplets(s, o) {
+				problem = c.checkFeature(i, s)
 			}
 		}
 	}
@@ -160,30 +160,27 @@ func (c *csvFile) chooseFeatures(s *source, o *Options, taken []bool, lim *limit
 	return nil
 }
 
-// offerOthers notes what else a column that is read as a feature may be.
-func (c *csvFile) offerOthers(i int, s *source, o *Options) {
-	if c.header != nil && idStrength(c.header[i]) == 2 && !o.NoIDs {
-		s.offers = append(s.offers, fmt.Sprintf("%s: %s has the name of ids and is read as a feature; to leave it "+
-			"out, give Options.LeaveOut %s",
-			s.path, c.title(i), c.optionName(i)))
-		return
-	}
-	if c.seen[i]&daysOnly != 0 && c.records > 2 {
-		s.offers = append(s.offers, fmt.Sprintf("%s: %s holds dates as whole numbers (20240501) and is read as a "+
-			"feature, in which the days of two months lie far apart; turn it into days since a first one, or leave it "+
-			"out with Options.LeaveOut %s", s.path, c.title(i), c.optionName(i)))
-	}
-	if (i > 0 || c.roles.id < 0) && c.countsSamples(i) {
+// checkFeature refuses a column of numbers that its name or its values show to be something else.
+func (c *csvFile) checkFeature(i int, s *source) error {
+	option := c.optionName(i)
+	switch {
+	case c.header == nil && i == 0 && c.fields > 1 && c.countsSamples(i):
+		return fmt.Errorf("has the numbers of its rows in %s: give Options.IDs %s if they name the samples, or "+
+			"Options.LeaveOut %[2]s", c.title(i), option)
+	case c.header != nil && slices.Contains(resultNames, strings.ToLower(c.header[i])):
+		return fmt.Errorf("has %s, which may be an earlier result: give Options.Labels %s to compare with it, or "+
+			"Options.LeaveOut %[2]s", c.title(i), option)
+	case c.countsSamples(i):
 		s.offers = append(s.offers, fmt.Sprintf("%s: %s counts the samples and is read as a feature; if it is an id, "+
-			"give Options.IDs %s, "+
-			"to leave it out Options.LeaveOut %[3]s", s.path, c.title(i), c.optionName(i)))
+			"give Options.IDs %s, to leave it out Options.LeaveOut %[3]s", s.path, c.title(i), option))
 	}
+	return nil
 }
 
 // isEmpty tells whether a column is what separators at the ends of all lines make: no name and no value.
 func (c *csvFile) isEmpty(i int) bool {
 	named := c.header != nil && c.header[i] != ""
-	return !named && i > 0 && c.seen[i] == missingField && (c.header != nil || i == c.fields-1)
+	return !named && i > 0 && c.seen[i]&^moreThanBits == missingField && (c.header != nil || i == c.fields-1)
 }
 
 // countsSamples tells whether every field of a column is the number of its record.
@@ -203,6 +200,9 @@ func (c *csvFile) textError(i int) error {
 	}
 	where := fmt.Sprintf("%s: %q in line %d", c.title(i), at.text, at.line)
 	switch {
+	case seen&boolField != 0 && seen&textField == 0:
+		return fmt.Errorf("has true or false among numbers in %s; write 1 and 0, or leave the column out with Options.LeaveOut %s",
+			where, option)
 	case seen&textField != 0 && seen&numberField != 0:
 		return fmt.Errorf("has a value that is not a number in %s; correct it, write NA where a value is missing, or leave "+
 			"the column out with Options.LeaveOut %s",

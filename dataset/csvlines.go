@@ -18,8 +18,8 @@ const (
 // skippedLine is what a line without data counts for, in bytes that could be unpacked in its time.
 const skippedLine = 16
 
-// lineReader reads the records of a CSV file: no blank lines, and no comments, which begin with #. A record goes over
-// several lines where a quoted field does.
+// lineReader reads the records of a CSV file: no blank lines, and no comments, which begin with # and stand above the first
+// record. A record goes over several lines where a quoted field does.
 type lineReader struct {
 	r         *bufio.Reader
 	delimiter byte // 0: not known yet, and quotes end in their line
@@ -33,8 +33,8 @@ type lineReader struct {
 	record    []byte // of several lines
 	lim       *limits
 
-	keepComment bool // the last comment is to be kept
-	lastComment []byte
+	begun       bool   // a record was read
+	lastComment []byte // above the first record
 }
 
 func newLineReader(r io.Reader, delimiter byte, lim *limits) *lineReader {
@@ -62,23 +62,24 @@ func (l *lineReader) next() ([]byte, error) {
 				return nil, err
 			}
 		}
-		l.gap, l.empty = l.empty, 0
+		l.gap, l.empty, l.begun = l.empty, 0, true
 		return bytes.TrimRight(line, "\r\n"), nil
 	}
 }
 
-// skip counts a line that is a comment or empty, and keeps the comment where it is asked for.
+// skip counts a line that is a comment or empty, and keeps the last comment. Below a record, it may as well be a sample.
 func (l *lineReader) skip(line []byte, comment bool) (err error) {
 	switch {
-	case !comment && l.empty == 0:
-		l.empty = l.lines
+	case comment && l.begun:
+		return fmt.Errorf("has %q in line %d: a comment, or a sample whose id begins with #? Take the line out, or write its "+
+			"first field in quotes", short(bytes.TrimRight(line, "\r\n")), l.lines)
 	case comment:
 		l.comments++
-		if l.keepComment {
-			if l.lastComment, err = l.extend(l.lastComment[:0], line); err != nil {
-				return err
-			}
+		if l.lastComment, err = l.extend(l.lastComment[:0], line); err != nil {
+			return err
 		}
+	case l.empty == 0:
+		l.empty = l.lines
 	}
 	return l.lim.Step(skippedLine)
 }

@@ -152,20 +152,6 @@ func countsRows(ids []string) bool {
 	return false
 }
 
-// maskWithoutIDs refuses a mask whose ids have nothing to be compared with, unless they only number its rows.
-func (p *plan) maskWithoutIDs(s *source, ids []string) error {
-	if countsRows(ids) {
-		p.notes = append(p.notes, fmt.Sprintf("%s: its ids only count its rows, and the data have none: its rows are matched "+
-			"by their places", s.path))
-		return nil
-	}
-	name := strings.TrimPrefix(s.ids.name, "column ")
-	return fmt.Errorf("dataset: %s: has ids in %s, but the data have none, so nothing says which row belongs to which "+
-		"sample; give the data ids, or, where the rows are in the order of the data, leave the column out with "+
-		"Options.LeaveOut %s",
-		s.path, titleOfName(s.ids.name), name)
-}
-
 // readPresent reads the mask of the plan.
 func (p *plan) readPresent() ([][]bool, error) {
 	order := p.maskOrder
