@@ -268,6 +268,9 @@ func (v *variable) isLabels() bool {
 	if v.kind == cell {
 		return len(v.cells) > 0 && !slices.ContainsFunc(v.cells, func(c *variable) bool { return !c.isLabels() })
 	}
+	if rows, cols, _ := v.shape2(); v.fromTable && rows == 1 && cols > 1 {
+		return false // a sample, and no vector
+	}
 	_, vector := v.vectorLen()
 	return vector || (v.kind == numeric && len(v.dims) == 2)
 }

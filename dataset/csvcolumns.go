@@ -87,7 +87,11 @@ func (c *csvFile) chooseLabel(s *source, o *Options, taken []bool) error {
 		}
 	}
 	point := slices.ContainsFunc(c.header, func(h string) bool { return strings.EqualFold(h, "x") })
-	for _, name := range labelNames {
+	names := labelNames
+	if s.role == roleLabels {
+		names = append(slices.Clip(names), "cluster", "clusters")
+	}
+	for _, name := range names {
 		for i, h := range c.header {
 			switch {
 			case !strings.EqualFold(h, name) || taken[i]:
@@ -305,7 +309,8 @@ func (c *csvFile) texts(column int, lim *limits) ([]string, error) {
 	err := c.each(func(_, line int, fields [][]byte) error {
 		f := fields[column]
 		if isMissing(f) {
-			return fmt.Errorf("has no value in line %d", line)
+			return fmt.Errorf("has no value in line %d (%q): fill it in, or take the sample out; Options.Labels none uses no "+
+				"classes", line, f)
 		}
 		s, ok := distinct[string(f)]
 		if !ok {

@@ -6,13 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"github.com/largemvc/largemvc/internal/textfile"
+	"regexp"
 )
 
 const (
-	maxLine   = textfile.MaxLine // bytes of one line of a CSV file
-	maxFields = 1 << 21          // of one line
+	maxLine   = 1 << 26 // bytes of one line of a CSV file: a small packed file may hold a line that no memory has room for
+	maxFields = 1 << 21 // of one line
 )
 
 // skippedLine is what a line without data counts for, in bytes that could be unpacked in its time.
@@ -50,7 +49,7 @@ func (l *lineReader) next() ([]byte, error) {
 		}
 		l.lines++
 		l.number = l.lines
-		comment := textfile.IsComment(line)
+		comment := isComment(line)
 		if comment || l.isEmpty(line) {
 			if err := l.skip(line, comment); err != nil {
 				return nil, err
@@ -160,3 +159,10 @@ func (l *lineReader) extend(buffer, line []byte) ([]byte, error) {
 
 // done gives the memory of the buffers back.
 func (l *lineReader) done() { l.lim.Give(int64(cap(l.long) + cap(l.record) + cap(l.lastComment))) }
+
+// isComment tells whether a line begins with #, and not with what a spreadsheet writes for a value that it cannot compute.
+func isComment(line []byte) bool {
+	return len(line) > 0 && line[0] == '#' && !sheetError.Match(line[:min(len(line), 16)])
+}
+
+var sheetError = regexp.MustCompile(`^#(?:N/A|DIV/0!|VALUE!|REF!|NAME\?|NUM!|NULL!)(?:[,;\t| \r\n]|$)`)

@@ -63,7 +63,7 @@ func (p *plan) joinFiles(data int, o *Options) error {
 				return mismatch(s.path, s.ids.name, without[0].path)
 			}
 		}
-		if with, lists = p.countedViews(with, lists); len(with) == 0 {
+		if with, lists = p.countedViews(with, lists, slices.ContainsFunc(without, p.holdsView)); len(with) == 0 {
 			return nil
 		}
 	}
@@ -73,15 +73,19 @@ func (p *plan) joinFiles(data int, o *Options) error {
 
 // mismatch is the error that one of two files has ids.
 func mismatch(path, column, other string) error {
-	return fmt.Errorf("dataset: %s: has ids in %s, and %s has none: nothing says which row belongs to which sample. Give the "+
-		"other file ids, or Options.IDs none if the rows of all files are in the same order", path, titleOfName(column), other)
+	in := ""
+	if column != "" {
+		in = " in " + titleOfName(column)
+	}
+	return fmt.Errorf("dataset: %s: has ids%s, and %s has none: nothing says which row belongs to which sample. Give the "+
+		"other file ids, or Options.IDs none if the rows of all files are in the same order", path, in, other)
 }
 
-// countedViews keeps of files whose ids count their rows the first that has a view: its ids are those of the samples. The
-// others are matched by their places.
-func (p *plan) countedViews(with []*source, lists [][]string) ([]*source, [][]string) {
+// countedViews keeps of files whose ids count their rows the first that has a view, unless other views have no ids: its ids are
+// those of the samples. The others are matched by their places.
+func (p *plan) countedViews(with []*source, lists [][]string, others bool) ([]*source, [][]string) {
 	for k, s := range with {
-		if p.holdsView(s) {
+		if p.holdsView(s) && !others {
 			return with[k : k+1], lists[k : k+1]
 		}
 	}

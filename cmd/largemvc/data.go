@@ -46,8 +46,7 @@ type dataOptions struct {
 // dataFlags adds the flags of o, but for the data themselves.
 func (o *dataOptions) dataFlags(f *flags) {
 	f.string(&o.labels, "labels", "`NAME|FILE`: the variable or CSV column (its name, or its number from 0) that holds the "+
-		"classes, or, where there is none,\na file with them, of any format of -data, CSV "+
-		labelTexts+";\nnone: use no classes. By default a variable or column of a usual name is taken")
+		"classes, or, where there is none,\na file with them, of any format of -data;\nnone: use no classes. By default a variable or column of a usual name is taken")
 	f.string(&o.id, "id", "`NAME` of the variable or CSV column that names the samples; files are joined by it, in whatever "+
 		"order they have them.\nnone: match the rows of files by their places. By default a usual name, or a column of texts "+
 		"that are all different")
