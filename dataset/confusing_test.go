@@ -193,7 +193,9 @@ func TestTablesAreNotTurned(t *testing.T) {
 	paths := tables(t, "a,b\n1,2\n3,4\n5,6\n", "c,d\n1,2\n3,4\n5,6\n7,8\n")
 	_, err := Open(context.Background(), paths, Options{})
 	wantError(t, err, "different numbers of samples", "3×2", "4×2")
-	s, err := Open(context.Background(), paths, Options{Orientation: ColumnsAreSamples})
+	_, err = Open(context.Background(), paths, Options{Orientation: ColumnsAreSamples})
+	wantError(t, err, "a.csv", "lacks 2 of the 4 samples", "Options.IDs none")
+	s, err := Open(context.Background(), paths, Options{Orientation: ColumnsAreSamples, NoIDs: true})
 	if err != nil || s.Samples() != 2 {
 		t.Errorf("%d samples, %v", s.Samples(), err)
 	}

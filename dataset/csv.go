@@ -59,7 +59,7 @@ func (s *source) listCSV(f io.ReaderAt, gz bool, o *Options, lim *limits) error 
 	if err := c.scan(s, o, lim); err != nil {
 		return err
 	}
-	s.columns, s.table = c.listing(), &c.columns
+	s.columns, s.table, s.text = c.listing(), &c.columns, c
 	note := func(applies bool, format string, args ...any) {
 		if applies {
 			s.notes = append(s.notes, s.path+": "+fmt.Sprintf(format, args...))
@@ -75,6 +75,9 @@ func (s *source) listCSV(f io.ReaderAt, gz bool, o *Options, lim *limits) error 
 	if s.role == roleData && c.isOwnLabels() {
 		return errors.New("holds the labels that a fit or a prediction wrote (sample, label, near, next), not data; " +
 			"move it out of the data; in a folder, Options.LeaveOut " + filepath.Base(s.path) + " does")
+	}
+	if o.Orientation == ColumnsAreSamples && s.role == roleData {
+		return c.assignTurned(s, o, lim)
 	}
 	if err := c.assign(s, o, lim); err != nil {
 		return err

@@ -205,8 +205,8 @@ func (c *csvFile) textError(i int) error {
 	where := fmt.Sprintf("%s: %q in line %d", c.title(i), at.text, at.line)
 	switch {
 	case seen&boolField != 0 && seen&textField == 0:
-		return fmt.Errorf("has true or false among numbers in %s; write 1 and 0, or leave the column out with Options.LeaveOut %s",
-			where, option)
+		return fmt.Errorf("has true or false among numbers in %s; write 1 and 0, or leave the column out with "+
+			"Options.LeaveOut %s", where, option)
 	case seen&textField != 0 && seen&numberField != 0:
 		return fmt.Errorf("has a value that is not a number in %s; correct it, write NA where a value is missing, or leave "+
 			"the column out with Options.LeaveOut %s",
@@ -220,9 +220,13 @@ func (c *csvFile) textError(i int) error {
 			"out with "+
 			"Options.LeaveOut %s, or give Options.IDs %[2]s if it names the samples", where, option)
 	}
+	turned := ""
+	if i == 0 {
+		turned = ". If it names the features, and the columns are the samples, give Options.Orientation columns"
+	}
 	return fmt.Errorf("has texts in %s; say what it is: Options.Labels %s (the classes), Options.IDs %[2]s (the names of the "+
-		"samples), "+
-		"Options.OneHot %[2]s (a feature of 0 and 1 for each text), or leave it out with Options.LeaveOut %[2]s", where, option)
+		"samples), Options.OneHot %[2]s (a feature of 0 and 1 for each text), or leave it out with Options.LeaveOut %[2]s%[3]s",
+		where, option, turned)
 }
 
 // wantsOneHot tells whether options make features of 0 and 1 of a column. A pattern takes columns of texts only.

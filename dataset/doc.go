@@ -34,10 +34,11 @@
 // file, by the number of labels and by the views that are not square. Labels may be any numbers; they become classes
 // 0 … c−1 in the order of their values, and [Set.LabelNames] keeps the values.
 //
-// Files whose samples have ids (a column or variable of a usual name, a column of texts that are all different, a first column
-// without a telling name that counts the samples) are joined by them, in the order of the first file; [Set.IDs] keeps them.
-// Samples that a file lacks are an error, or absent views with [Options.MissingRows] or a mask. Files without ids are matched
-// by their places. A header names the features ([View.Features]).
+// Files whose samples have ids (a column or variable of a usual name, the index of pandas or R) are joined by them, in the
+// order of the first file; [Set.IDs] keeps them. Samples that a file lacks are an error, or absent views with
+// [Options.MissingRows] or a mask. Files without ids are matched by their places, and a file with ids beside one without is an
+// error. A header names the features ([View.Features]); where a first line may be a header or a sample, [Options.Header] has to
+// say so. docs/reading.md lists the cases.
 //
 // An absent view of a sample is a row of zeros with a false in [Set.Present]. Files say so in one of three ways: by an
 // `index` cell (the samples present in each view, from 1) next to rows that are wholly NaN, by a matrix `present` or

@@ -20,7 +20,8 @@ var (
 		`[a-z0-9](?:Id|ID|Ids|IDs|Idx|UUID|Uuid)$|` +
 		`^(?i:(?:patient|subject|user|customer|product|item|doc|document|image|case|participant|record|object|entity|row)ids?)$`)
 	// resultNames are names of columns that an earlier clustering wrote.
-	resultNames = []string{"cluster", "clusters", "leiden", "louvain", "kmeans", "kmeans_label", "prediction", "predicted", "split", "fold"}
+	resultNames = []string{"cluster", "clusters", "leiden", "louvain", "kmeans", "kmeans_label", "prediction", "predicted",
+		"split", "fold"}
 )
 
 // namesIDs tells whether a name is one of ids.

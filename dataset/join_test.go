@@ -62,6 +62,9 @@ var idForms = map[string]struct {
 	"ids that are long": {"uuid", "long", func(s, _ int) string { return fmt.Sprintf("%032d", 1<<40+s) }},
 }
 
+// plainID is an id as it is read.
+func plainID(text string) string { return strings.TrimSuffix(strings.Trim(text, `"`), ".0") }
+
 // TestJoinsOfAllForms joins a table of data with a further view, labels, a mask, and a file of labels that is read alone, for all
 // forms of ids and orders of rows. Where it is no error, each value stands by its sample; a join by places is right only if the
 // rows are in one order.
@@ -126,8 +129,8 @@ func TestJoinsOfAllForms(t *testing.T) {
 						s, err := Open(context.Background(), paths, o)
 						if err == nil && s.IDs != nil && a.of != nil && a.group != "rows" {
 							for i, sample := range rowsA {
-								if want := strings.TrimSuffix(strings.Trim(a.of(sample, i), `"`), ".0"); s.IDs[i] != want {
-									t.Errorf("%s %s, %s %s: id %s beside the row of %s", formA, orderA, formB, orderB, s.IDs[i], want)
+								if want := plainID(a.of(sample, i)); s.IDs[i] != want {
+									t.Errorf("%s %s, %s: id %s beside the row of %s", formA, orderA, formB, s.IDs[i], want)
 								}
 							}
 						}
@@ -166,7 +169,7 @@ func TestJoinsOfAllForms(t *testing.T) {
 					var ids []string
 					if a.of != nil {
 						for i, sample := range rowsA {
-							ids = append(ids, strings.TrimSuffix(strings.Trim(a.of(sample, i), `"`), ".0"))
+							ids = append(ids, plainID(a.of(sample, i)))
 						}
 					}
 					rows, _, err := l.Align("data", ids, n)

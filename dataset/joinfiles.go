@@ -205,7 +205,7 @@ func (p *plan) orient(labels int, o *Options) error {
 		p.either = p.why == whyEither
 		return err
 	}
-	if o.Orientation == ColumnsAreSamples {
+	if o.Orientation == ColumnsAreSamples && slices.ContainsFunc(p.views, func(v *variable) bool { return !v.transposed }) {
 		return fmt.Errorf("dataset: %s: rows that are joined by ids are the samples; Options.Orientation says columns",
 			p.views[0].file)
 	}

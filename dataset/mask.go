@@ -44,6 +44,9 @@ func (s *source) tableMask() (*variable, error) {
 
 // titleOfName says in a sentence which column a name is of.
 func titleOfName(name string) string {
+	if name == headerIDs {
+		return "its first line"
+	}
 	if strings.HasPrefix(name, "column ") {
 		return name + " (from 0)"
 	}

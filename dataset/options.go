@@ -23,10 +23,10 @@ type Options struct {
 	Labels string
 	// LeaveOut names what is not read: variables, columns of a table, and files of a folder; patterns (*, ?, [a-z]) are allowed.
 	LeaveOut []string
-	// IDs names the variable or CSV column that names the samples; a column may be given by its number. Empty: a usual name, a
-	// column of texts that are all different, or a first column without a telling name that counts the samples.
+	// IDs names the variable or CSV column that names the samples; a column may be given by its number. Empty: a usual name, or
+	// the first column of a table if its header has no name for it.
 	IDs string
-	// NoIDs matches the rows of several files by their places, whatever ids they have.
+	// NoIDs matches the rows of several files by their places, and leaves out the ids that they have.
 	NoIDs bool
 	// Table makes several views of the columns of a CSV file, or of the only matrix of a file of arrays (see Views). Columns in
 	// none of them are left out.
@@ -46,7 +46,8 @@ type Options struct {
 	// MaskFile is a further file with an n×V matrix of zeros (absent) and ones (present). A table's header names the views, in
 	// any order, and its ids are joined with those of the data.
 	MaskFile string
-	// Orientation says whether rows or columns are the samples.
+	// Orientation says whether rows or columns are the samples. In a table of columns the first line has the ids, and a first
+	// column of texts names the features.
 	Orientation Orientation
 	// Triplets reads each view of three columns as (row, column, value), rows and columns counted from 1, or from 0
 	// where a 0 occurs.
@@ -59,7 +60,7 @@ type Options struct {
 	MissingRows bool
 	// AllowNaN keeps NaN and infinities in the views instead of an error.
 	AllowNaN bool
-	// Header says whether the first line of a CSV file names its columns.
+	// Header says whether the first line of a CSV file names its columns, where that is not certain.
 	Header Header
 	// Delimiter separates the fields of a CSV file. 0: comma, semicolon, tab or blanks, by the first lines.
 	Delimiter rune
@@ -112,11 +113,12 @@ type Header uint8
 
 // The headers.
 const (
-	// AutoHeader takes the first line for names where it has a field that is not a number.
+	// AutoHeader takes a line of texts, or of texts above numbers, for names, and other numbers than names for data. It is an
+	// error if a first line may be either.
 	AutoHeader Header = iota
 	// WithHeader takes the first line for names.
 	WithHeader
-	// NoHeader takes the first line for data.
+	// NoHeader takes the first line for data unless it certainly has names: texts above numbers.
 	NoHeader
 )
 
@@ -125,7 +127,7 @@ type Decimal uint8
 
 // The separators of decimals.
 const (
-	// AutoDecimal takes a comma where no number has a point and no comma can be one of thousands alone.
+	// AutoDecimal takes a comma where no number has a point. It is an error if commas or points may separate thousands.
 	AutoDecimal Decimal = iota
 	// DecimalPoint reads 0.5.
 	DecimalPoint

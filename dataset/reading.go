@@ -131,6 +131,9 @@ func (v *variable) origin() string {
 	if !v.fromTable {
 		return v.name + " in " + v.file
 	}
+	if v.name == headerIDs {
+		return "the first line of " + v.file
+	}
 	if v.kind == text && strings.HasPrefix(v.name, "column ") {
 		return v.name + " (from 0) of " + v.file
 	}

@@ -91,7 +91,7 @@ func readViews[T elem.Float](p *plan, set *Set, o *Options) ([]badValues, error)
 	bad := make([]badValues, len(p.views))
 	for i, v := range p.views {
 		var err error
-		if set.Views[i], bad[i], err = readView[T](v, p.turned, o, p.lim); err != nil {
+		if set.Views[i], bad[i], err = readView[T](v, p.turns(v), o, p.lim); err != nil {
 			return nil, err
 		}
 		if rows := p.rowsOf[p.of[v]]; rows != nil {
@@ -99,7 +99,7 @@ func readViews[T elem.Float](p *plan, set *Set, o *Options) ([]badValues, error)
 				return nil, v.wrap(err)
 			}
 		}
-		if v.names != nil && !p.turned {
+		if v.names != nil && !p.turns(v) {
 			if err := p.lim.Take("the names of features", 16*int64(set.Views[i].Cols)); err != nil {
 				return nil, v.wrap(err)
 			}

@@ -43,12 +43,13 @@ type variable struct {
 	strings func() ([]string, error) // text; equal strings share their memory, which is booked
 
 	// For what comes from a table.
-	fromTable bool
-	line      func(row int) int        // line of the file, from 1; nil without
-	column    func(col int) string     // name of a column, for messages; nil without
-	names     func() ([]string, error) // names of all columns; nil without
-	namedBy   *variable                // the array that names the columns
-	asText    *variable                // the only column as texts, for labels; nil without
+	fromTable  bool
+	transposed bool                     // its rows are columns of the file
+	line       func(row int) int        // line of the file, from 1; nil without
+	column     func(col int) string     // name of a column, for messages; nil without
+	names      func() ([]string, error) // names of all columns; nil without
+	namedBy    *variable                // the array that names the columns
+	asText     *variable                // the only column as texts, for labels; nil without
 
 	// For a view of some columns of a matrix.
 	whole *variable // the matrix; nil for others
