@@ -89,9 +89,20 @@ func (s *source) views(names []string, taken map[*variable]bool) ([]*variable, e
 		return []*variable{v}, nil // the error is going to say why it cannot be read
 	}
 	if !slices.ContainsFunc(s.vars, func(v *variable) bool { return v.kind == cell || v.isMatrix() }) {
-		return nil, fmt.Errorf("dataset: %s: holds %s: no matrix with a row for each sample", s.path, s.listing())
+		why := ""
+		for _, v := range s.vars {
+			if v.kind == other && v.note != "" {
+				why = "; " + v.name + ": " + v.note
+				break
+			}
+		}
+		return nil, fmt.Errorf("dataset: %s: holds %s: no matrix with a row for each sample%s", s.path, s.listing(), why)
 	}
-	return nil, fmt.Errorf("dataset: %s: holds %s; name the views with Options.Views", s.path, s.listing())
+	example := ""
+	if len(matrices) > 1 && len(cells) == 0 {
+		example = " " + matrices[0].name + "," + matrices[1].name
+	}
+	return nil, fmt.Errorf("dataset: %s: holds %s; name the views with Options.Views%s", s.path, s.listing(), example)
 }
 
 // firstNamed returns the suitable variable with the first of the names, compared in lower case; nil without one.
@@ -294,7 +305,7 @@ func (s *source) maskVariable(name string, o *Options) *variable {
 		return s.find(name)
 	}
 	return s.firstNamed(maskNames, func(v *variable) bool {
-		return v.kind == numeric && len(v.dims) == 2 && !o.leavesOut(v.name)
+		return (v.kind == numeric || v.kind == sparse) && len(v.dims) == 2 && !o.leavesOut(v.name)
 	})
 }
 

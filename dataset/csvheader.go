@@ -62,39 +62,55 @@ func judgeFirstLine(first, second [][]byte) firstLine {
 	if len(first) != len(second) {
 		return sampleLine
 	}
-	var numbers, below [][]byte
-	words, telling, values := 0, false, 0
+	var c cells
 	for i, f := range first {
-		under := classify(second[i])
-		number := under&(numberField|boolField|commaField|groupedField) != 0
-		switch class := classify(f); {
-		case class&(wordField|dateField) != 0 && number:
-			return nameLine
-		case class == wordField:
-			words++
-			telling = telling || isTelling(string(f))
-		case class&(numberField|commaField) != 0:
-			numbers, below = append(numbers, f), append(below, second[i])
-		case len(f) > 0 || i > 0 && len(second[i]) > 0:
-			values++ // NA, a date, a number in another notation
-		}
+		c.add(i, f, second[i])
 	}
-	unnamed := len(first[0]) == 0
 	switch {
-	case telling && values == 0:
+	case c.above, c.telling && c.values == 0:
 		return nameLine
-	case words > 0 && len(numbers)+values == 0:
+	case c.words > 0 && len(c.numbers)+c.values == 0:
 		return textLine
-	case words > 0:
+	case c.words > 0:
 		return unclearLine
-	case values > 0 || len(numbers) == 0:
+	case c.values > 0 || len(c.numbers) == 0:
 		return sampleLine
-	case unnamed && (classify(second[0]) == wordField || mayBeNames(numbers, below) || string(numbers[0]) == "0"):
+	case c.unnamed && (c.index || mayBeNames(c.numbers, c.below) || string(c.numbers[0]) == "0"):
 		return nameLine // the index of pandas, the row names of R
-	case unnamed, mayBeNames(numbers, below):
+	case c.unnamed, mayBeNames(c.numbers, c.below):
 		return unclearLine
 	}
 	return sampleLine
+}
+
+// cells counts what a first line has, and what lies below.
+type cells struct {
+	words          int
+	values         int      // NA, dates, numbers in another notation
+	numbers, below [][]byte // below: the fields under the numbers
+	above          bool     // a text or date stands above a number
+	telling        bool     // a text is a usual name
+	unnamed        bool     // the first field is empty
+	index          bool     // the field under the first is a text
+}
+
+// add takes in field i and the one below.
+func (c *cells) add(i int, f, below []byte) {
+	under := classify(below)
+	if i == 0 {
+		c.unnamed, c.index = len(f) == 0, under == wordField
+	}
+	switch class := classify(f); {
+	case class&(wordField|dateField) != 0 && under&(numberField|boolField|commaField|groupedField) != 0:
+		c.above = true
+	case class == wordField:
+		c.words++
+		c.telling = c.telling || isTelling(string(f))
+	case class&(numberField|commaField) != 0:
+		c.numbers, c.below = append(c.numbers, f), append(c.below, below)
+	case len(f) > 0 || i > 0 && len(below) > 0:
+		c.values++
+	}
 }
 
 // mayBeNames reports whether the numbers of a first line may be names: they count the columns in any order, rise or fall

@@ -35,15 +35,7 @@ func (c *csvFile) chooseID(s *source, o *Options, taken []bool, lim *limits) err
 	if c.holdsTriplets(s, o) {
 		return nil
 	}
-	var named []int
-	for i, h := range c.header {
-		if s.role == roleMask && c.seen[i]&moreThanBits == 0 {
-			continue // a view of such a name
-		}
-		if !taken[i] && namesIDs(h) && !matches(o.OneHot, c.optionName(i)) && c.fields > 1 {
-			named = append(named, i)
-		}
-	}
+	named := c.namedIDs(s, o, taken)
 	why := "further ids of the samples"
 	if o.NoIDs {
 		why = "ids, which the options do not want"
@@ -72,6 +64,17 @@ func (c *csvFile) chooseID(s *source, o *Options, taken []bool, lim *limits) err
 		}
 	}
 	return nil
+}
+
+// namedIDs are the columns with names of ids. In a mask, one of 0 and 1 alone is a view of such a name.
+func (c *csvFile) namedIDs(s *source, o *Options, taken []bool) (named []int) {
+	for i, h := range c.header {
+		view := s.role == roleMask && c.seen[i]&moreThanBits == 0
+		if !view && !taken[i] && namesIDs(h) && !matches(o.OneHot, c.optionName(i)) && c.fields > 1 {
+			named = append(named, i)
+		}
+	}
+	return named
 }
 
 // idOf returns the column of the ids, −1 without; named are those with a name of ids.

@@ -34,7 +34,7 @@ func (p *plan) account(data int, o *Options) error {
 
 // accountFor notes a variable that is not read, or returns the error that it is one.
 func (p *plan) accountFor(v *variable, used map[*variable]bool, o *Options) error {
-	if used[v] {
+	if used[v] || v.asText != nil && used[v.asText] {
 		return nil
 	}
 	if v.kind == cell {
@@ -64,6 +64,10 @@ func (p *plan) accountForCell(v *variable, used map[*variable]bool, o *Options) 
 		return v.errorf("is a cell of %d elements, which cannot be read as labels: in MATLAB, save grp2idx(%s) or "+
 			"double(categorical(%[2]s)); or give "+
 			"Options.Labels none", len(v.cells), v.name)
+	}
+	if namesIDs(v.name) && len(v.cells) == p.n && !o.NoIDs {
+		return v.errorf("is a cell of %d elements, which cannot be read as ids: save numbers, or a table with a column of ids; "+
+			"or give Options.LeaveOut %s", len(v.cells), v.name)
 	}
 	if !some && !slices.ContainsFunc(v.cells, func(c *variable) bool {
 		return c.kind == numeric || c.kind == sparse ||
@@ -135,8 +139,11 @@ func (p *plan) whyLeft(v *variable, o *Options) (why string, view bool, err erro
 		return "not among the views of the options", false, nil
 	case v.kind == other && byLimit.MatchString(v.note):
 		return "", false, v.errorf("(%s %s) is not read: %s; give more with Options.MaxBytes", v.shapeString(), v.class, v.note)
-	case v.name == "MissingStatus":
+	case v.name == "MissingStatus" && p.index != nil:
 		return "MissingStatus is not used: index and the NaN in the views say which rows are absent", false, nil
+	case v.name == "MissingStatus" || slices.Contains(maskNames, name) && p.mask == nil:
+		return "", false, v.errorf("(%s %s) may say which views are absent, and is not read: save a matrix present (samples by "+
+			"views, 1 where a sample has the view), or give Options.LeaveOut %s", v.shapeString(), v.class, v.name)
 	case v.kind == text:
 		return p.whyTextsLeft(v), false, nil
 	case v.kind == other:
@@ -163,6 +170,8 @@ func (p *plan) whyUnreadLeft(v *variable, o *Options) (why string, view bool, er
 	switch {
 	case v.namedAsView():
 		return v.note, true, nil
+	case p.holdsViews(v) != "":
+		return v.note + ", and it holds " + p.holdsViews(v), true, nil
 	case !isTextClass(v.class):
 		return v.note, p.hasRowPerSample(v), nil
 	case slices.Contains(labelNames, strings.ToLower(v.name)) && p.labels == nil && !o.NoLabels:
@@ -170,6 +179,17 @@ func (p *plan) whyUnreadLeft(v *variable, o *Options) (why string, view bool, er
 			"Options.Labels none", v.shapeString(), v.class)
 	}
 	return v.note, false, nil
+}
+
+// holdsViews names the first member of a group or structure that has the name of a view or a row for each sample.
+func (p *plan) holdsViews(v *variable) string {
+	for _, m := range v.inside {
+		as := &variable{name: m.name, dims: m.dims}
+		if as.namedAsView() || len(m.dims) > 1 && p.hasRowPerSample(as) {
+			return m.name
+		}
+	}
+	return ""
 }
 
 // whyArrayLeft is whyLeft for an array of numbers.
@@ -198,7 +218,8 @@ func (p *plan) hasRowPerSample(v *variable) bool {
 
 // isTextClass tells whether a class of variables holds no numbers.
 func isTextClass(class string) bool {
-	return slices.Contains([]string{"char", "string", "struct", "function_handle", "object", "opaque", "group", "cell"}, class)
+	return slices.Contains([]string{"char", "string", "struct", "function_handle", "object", "opaque", "group", "cell",
+		"table", "timetable", "categorical", "datetime", "duration", "calendarDuration"}, class)
 }
 
 // reshape says how an array of more than two axes becomes a matrix.

@@ -176,7 +176,7 @@ func readMask(v *variable, order *maskOrder, n, views int, lim *limits) ([][]boo
 	if err := v.checkMask(want, n, views); err != nil {
 		return nil, err
 	}
-	x, err := readMatrix(v, lim)
+	x, err := readMaskValues(v, lim)
 	if err != nil {
 		return nil, err
 	}
@@ -209,10 +209,19 @@ func readMask(v *variable, order *maskOrder, n, views int, lim *limits) ([][]boo
 	return mask, nil
 }
 
+// readMaskValues reads the matrix of a mask row by row.
+func readMaskValues(v *variable, lim *limits) ([]float64, error) {
+	if v.kind != sparse {
+		return readMatrix(v, lim)
+	}
+	view, _, err := readView[float64](v, false, &Options{Storage: AllDense}, lim)
+	return view.Float64, err
+}
+
 // checkMask refuses a mask that has not want rows and a column for each view. n is the number of samples.
 func (v *variable) checkMask(want, n, views int) error {
 	rows, cols, ok := v.shape2()
-	if ok && v.kind == numeric && rows == want && cols == views {
+	if ok && (v.kind == numeric || v.kind == sparse) && rows == want && cols == views {
 		return nil
 	}
 	hint := ""

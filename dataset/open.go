@@ -423,7 +423,7 @@ func (s *source) onlyTaken(taken map[*variable]bool) bool {
 	some := false
 	for _, v := range s.vars {
 		switch {
-		case taken[v]:
+		case taken[v], v.asText != nil && taken[v.asText]:
 			some = true
 		default:
 			if !slices.Contains(append(labelNames, maskNames...), strings.ToLower(s.base())) {

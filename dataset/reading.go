@@ -173,6 +173,7 @@ func (p *plan) warn(set *Set, named bool) {
 		p.warnings = append(p.warnings, fmt.Sprintf("all labels are %s", set.LabelNames[0]))
 	}
 	p.warnOfTwins(set)
+	p.warnOfFormulas()
 	if p.turned && p.why == whyOnly && len(p.views) > 1 {
 		p.warnings = append(p.warnings, fmt.Sprintf("the columns are read as the %d samples, since only their number is the "+
 			"same in all views; Options.Orientation columns confirms it, Options.Orientation rows says that it is wrong", n))
@@ -185,6 +186,20 @@ func (p *plan) warn(set *Set, named bool) {
 			p.warnings = append(p.warnings, fmt.Sprintf("%d samples of %d features in %s: if the columns are the "+
 				"samples, give Options.Orientation columns", n,
 				cols, p.views[v].origin()))
+			return
+		}
+	}
+}
+
+// warnOfFormulas adds ids that a spreadsheet would run.
+func (p *plan) warnOfFormulas() {
+	if p.joined == nil {
+		return
+	}
+	for _, id := range p.joined.ids {
+		if _, number := parseNumber([]byte(id)); !number && id != "" && strings.ContainsRune("=+-@\t\r", rune(id[0])) {
+			p.warnings = append(p.warnings, fmt.Sprintf("the id %q begins as a formula of a spreadsheet does, and files of "+
+				"results have it as it is: do not open them there", id))
 			return
 		}
 	}

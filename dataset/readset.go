@@ -141,7 +141,9 @@ func (p *plan) readLabels(set *Set, o *Options) error {
 		if err := p.lim.Take("labels", heldLabels(labels, names)); err != nil {
 			return v.wrap(err)
 		}
-		read = append(read, v)
+		if read = append(read, v); v.unnamed {
+			p.notes = append(p.notes, v.name+" is an enumeration: its classes have its numbers, and not its names")
+		}
 		if i > 0 && set.Labels != nil {
 			if err := agree(set.Labels, labels, set.LabelNames, names); err != nil {
 				return v.errorf("and %s %w", p.labels[0].name, err)
