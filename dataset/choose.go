@@ -88,6 +88,11 @@ func (s *source) views(names []string, taken map[*variable]bool) ([]*variable, e
 	if v := s.unreadableView(len(cells)+len(matrices) == 0); v != nil {
 		return []*variable{v}, nil // the error is going to say why it cannot be read
 	}
+	return nil, s.noViews(cells, matrices)
+}
+
+// noViews is the error that nothing says which variables are the views.
+func (s *source) noViews(cells, matrices []*variable) error {
 	if !slices.ContainsFunc(s.vars, func(v *variable) bool { return v.kind == cell || v.isMatrix() }) {
 		why := ""
 		for _, v := range s.vars {
@@ -96,13 +101,13 @@ func (s *source) views(names []string, taken map[*variable]bool) ([]*variable, e
 				break
 			}
 		}
-		return nil, fmt.Errorf("dataset: %s: holds %s: no matrix with a row for each sample%s", s.path, s.listing(), why)
+		return fmt.Errorf("dataset: %s: holds %s: no matrix with a row for each sample%s", s.path, s.listing(), why)
 	}
 	example := ""
 	if len(matrices) > 1 && len(cells) == 0 {
 		example = " " + matrices[0].name + "," + matrices[1].name
 	}
-	return nil, fmt.Errorf("dataset: %s: holds %s; name the views with Options.Views%s", s.path, s.listing(), example)
+	return fmt.Errorf("dataset: %s: holds %s; name the views with Options.Views%s", s.path, s.listing(), example)
 }
 
 // firstNamed returns the suitable variable with the first of the names, compared in lower case; nil without one.

@@ -120,9 +120,6 @@ func (c *csvFile) scan(s *source, o *Options, lim *limits) error {
 	}
 	lines.tabs = bytes.IndexByte(first, '\t') >= 0
 	line, err := lines.next()
-	if err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
 	if first, err = c.findFields(first, line, err, o); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
@@ -156,6 +153,9 @@ func (c *csvFile) scan(s *source, o *Options, lim *limits) error {
 // findFields finds the delimiter and the number of fields. It returns the first record, completed where it lacks a name, and
 // the error end of reading the second unless it finds one.
 func (c *csvFile) findFields(first, second []byte, end error, o *Options) ([]byte, error) {
+	if end != nil && !errors.Is(end, io.EOF) {
+		return nil, end
+	}
 	if c.delimiter == 0 {
 		c.delimiter = guessDelimiter(first, second, o.Decimal)
 	}
@@ -267,28 +267,19 @@ func (c *csvFile) count(line []byte, number int, lim *limits) error {
 // note takes in one field of data.
 func (c *csvFile) note(i int, f []byte, line int) {
 	class := classify(f)
-	seen := c.seen[i]
-	if seen&(countsFrom0|countsFrom1) != 0 {
-		if !isNumberText(f, c.records) {
-			seen &^= countsFrom0
-		}
-		if !isNumberText(f, c.records+1) {
-			seen &^= countsFrom1
-		}
+	if c.seen[i]&countsFrom0 != 0 && !isNumberText(f, c.records) {
+		c.seen[i] &^= countsFrom0
 	}
+	if c.seen[i]&countsFrom1 != 0 && !isNumberText(f, c.records+1) {
+		c.seen[i] &^= countsFrom1
+	}
+	c.seen[i] |= class
 	if len(f) != 1 || f[0] != '0' && f[0] != '1' {
-		class |= moreThanBits
+		c.seen[i] |= moreThanBits
 	}
-	c.seen[i] = seen | class
 	switch {
 	case class&numberField != 0:
-		if c.firstPoint.line == 0 && bytes.IndexByte(f, '.') >= 0 {
-			c.firstPoint.keep(f, line, i)
-		}
-		c.thousands.look(f, line, i)
-		if i == 0 && string(f) == "-0" || i == 1 && len(f) > 1 && f[0] == '0' && isDigits(f) {
-			c.split.keep(f, line, i)
-		}
+		c.noteNumber(i, f, line)
 	case class&groupedField != 0:
 		c.firstGroup.keep(f, line, i)
 	case class&commaField != 0:
@@ -298,6 +289,17 @@ func (c *csvFile) note(i int, f []byte, line int) {
 		if _, ok := c.firstText[i]; !ok {
 			c.firstText[i] = csvPlace{short(f), line, i}
 		}
+	}
+}
+
+// noteNumber takes in a number.
+func (c *csvFile) noteNumber(i int, f []byte, line int) {
+	if c.firstPoint.line == 0 && bytes.IndexByte(f, '.') >= 0 {
+		c.firstPoint.keep(f, line, i)
+	}
+	c.thousands.look(f, line, i)
+	if i == 0 && string(f) == "-0" || i == 1 && len(f) > 1 && f[0] == '0' && isDigits(f) {
+		c.split.keep(f, line, i)
 	}
 }
 

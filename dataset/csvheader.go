@@ -75,12 +75,8 @@ func judgeFirstLine(first, second [][]byte) firstLine {
 		return unclearLine
 	case c.values > 0 || len(c.numbers) == 0:
 		return sampleLine
-	case c.unnamed && (c.index || mayBeNames(c.numbers, c.below) || string(c.numbers[0]) == "0"):
-		return nameLine // the index of pandas, the row names of R
-	case c.unnamed, mayBeNames(c.numbers, c.below):
-		return unclearLine
 	}
-	return sampleLine
+	return c.ofNumbers()
 }
 
 // cells counts what a first line has, and what lies below.
@@ -92,6 +88,17 @@ type cells struct {
 	telling        bool     // a text is a usual name
 	unnamed        bool     // the first field is empty
 	index          bool     // the field under the first is a text
+}
+
+// ofNumbers says what a line of numbers is, whose first field may be empty.
+func (c *cells) ofNumbers() firstLine {
+	switch names := mayBeNames(c.numbers, c.below); {
+	case c.unnamed && (c.index || names || string(c.numbers[0]) == "0"):
+		return nameLine // the index of pandas, the row names of R
+	case c.unnamed || names:
+		return unclearLine
+	}
+	return sampleLine
 }
 
 // add takes in field i and the one below.
@@ -131,11 +138,17 @@ func mayBeNames(numbers, below [][]byte) bool {
 	}
 	falling := slices.Clone(x)
 	slices.Reverse(falling)
-	sorted := slices.Clone(x)
-	slices.Sort(sorted)
-	different := rises(sorted)
-	counts := different && (sorted[0] == 0 || sorted[0] == 1 && n > 2) && sorted[n-1] == sorted[0]+float64(n-1)
-	return counts || n > 2 && (rises(x) || rises(falling) || startsAgain(x)) || different && decimals
+	if n > 2 && (rises(x) || rises(falling) || startsAgain(x)) {
+		return true
+	}
+	slices.Sort(falling)
+	return rises(falling) && (decimals || counts(falling))
+}
+
+// counts reports whether sorted numbers count from 0, or three or more of them from 1.
+func counts(x []float64) bool {
+	n := len(x)
+	return (x[0] == 0 || x[0] == 1 && n > 2) && x[n-1] == x[0]+float64(n-1)
 }
 
 // rises reports whether each number is larger than the one before.

@@ -19,15 +19,8 @@ func (c *csvFile) assignTurned(s *source, o *Options, lim *limits) error {
 	first := 0
 	if c.namesRows() {
 		first = 1
-		names, err := c.texts(0, lim)
-		if err != nil {
+		if err := c.checkRowNames(lim); err != nil {
 			return err
-		}
-		for _, name := range names {
-			if slices.Contains(labelNames, strings.ToLower(name)) && !o.leavesOut(name) {
-				return fmt.Errorf("has a row %s, which may give the classes of the columns: take it out, and give the classes "+
-					"in a file of their own", name)
-			}
 		}
 	}
 	for i := first; i < c.fields; i++ {
@@ -61,6 +54,18 @@ func (c *csvFile) assignTurned(s *source, o *Options, lim *limits) error {
 	return nil
 }
 
+// checkRowNames refuses a row that may give the classes of the columns.
+func (c *csvFile) checkRowNames(lim *limits) error {
+	names, err := c.texts(0, lim)
+	for _, name := range names {
+		if slices.Contains(labelNames, strings.ToLower(name)) {
+			return fmt.Errorf("has a row %s, which may give the classes of the columns: take it out, and give the classes in a "+
+				"file of their own", name)
+		}
+	}
+	return err
+}
+
 // namesRows tells whether the first column of a table names its rows.
 func (c *csvFile) namesRows() bool {
 	return c.fields > 1 && (c.seen[0]&wordField != 0 || c.unnamedFirst() || c.header != nil && namesIDs(c.header[0]))
@@ -71,22 +76,9 @@ func (p *plan) turnProved(data int, o *Options) error {
 	if o.Orientation != AutoOrientation || o.NoIDs || o.Triplets || len(o.Table)+len(o.OneHot)+len(o.Views) > 0 {
 		return nil
 	}
-	known := map[*source]map[string]bool{}
-	for _, s := range p.sources {
-		v, err := s.idVariable(o)
-		if err != nil || v == nil || s.role == roleMask {
-			continue // chooseIDs returns the error
-		}
-		same := *s
-		same.ids = v
-		ids, err := same.readIDs(p.lim)
-		if err != nil {
-			return err
-		}
-		known[s] = map[string]bool{}
-		for _, id := range ids {
-			known[s][id] = true
-		}
+	known, err := p.rowIDs(o)
+	if err != nil {
+		return err
 	}
 	for _, s := range p.sources[:data] {
 		for of, ids := range known {
@@ -97,12 +89,33 @@ func (p *plan) turnProved(data int, o *Options) error {
 			if err := s.text.assignTurned(s, o, p.lim); err != nil {
 				return named(s.path, err)
 			}
-			s.notes = append(s.notes, s.path+": its columns are the samples, by the ids in its first line")
-			p.notes = append(p.notes, s.notes[len(s.notes)-1])
+			p.notes = append(p.notes, s.path+": its columns are the samples, by the ids in its first line")
 			break
 		}
 	}
 	return nil
+}
+
+// rowIDs reads the ids that files have for their rows.
+func (p *plan) rowIDs(o *Options) (map[*source]map[string]bool, error) {
+	known := map[*source]map[string]bool{}
+	for _, s := range p.sources {
+		v, err := s.idVariable(o)
+		if err != nil || v == nil || s.role == roleMask {
+			continue // chooseIDs returns the error
+		}
+		same := *s
+		same.ids = v
+		ids, err := same.readIDs(p.lim)
+		if err != nil {
+			return nil, err
+		}
+		known[s] = map[string]bool{}
+		for _, id := range ids {
+			known[s][id] = true
+		}
+	}
+	return known, nil
 }
 
 // headerHas tells whether the names of the columns are ids of others, or have all of these among them. Numbers may be the names

@@ -69,14 +69,21 @@ func foreign(head []byte) error {
 		return errors.New(fromLIBSVM)
 	case len(head) >= 262 && string(head[257:262]) == "ustar":
 		return errors.New("is a tar archive, which is not read: unpack it first")
-	case bytes.HasPrefix(lower, []byte("version https://git-lfs.")):
-		return errors.New("is a pointer of Git LFS and not the file: git lfs pull fetches it")
-	case notFound.Match(lower):
-		return errors.New("is the answer of a server that it does not have the file: download it again")
 	case bytes.HasPrefix(lower, []byte("@relation")):
 		return errors.New(fromARFF)
 	case bytes.HasPrefix(lower, []byte("<!doctype html")), bytes.HasPrefix(lower, []byte("<html")):
 		return errors.New(fromHTML)
+	}
+	return notTheFile(lower)
+}
+
+// notTheFile says what stands in the place of a file that was not fetched; nil for others.
+func notTheFile(lower []byte) error {
+	switch {
+	case bytes.HasPrefix(lower, []byte("version https://git-lfs.")):
+		return errors.New("is a pointer of Git LFS and not the file: git lfs pull fetches it")
+	case notFound.Match(lower):
+		return errors.New("is the answer of a server that it does not have the file: download it again")
 	}
 	return nil
 }

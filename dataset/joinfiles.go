@@ -33,10 +33,8 @@ func (p *plan) chooseIDs(o *Options) error {
 	return nil
 }
 
-// joinFiles finds which rows of the files belong to one sample, by the ids of their samples or by their places.
-func (p *plan) joinFiles(data int, o *Options) error {
-	var with, without []*source
-	var lists [][]string
+// idLists reads the ids of the files that have views, labels or the mask, and lists those without ids.
+func (p *plan) idLists(o *Options) (with []*source, lists [][]string, without []*source, err error) {
 	for _, s := range p.sources {
 		if !p.holdsView(s) && !p.givesLabels(s) && (p.mask == nil || p.of[p.mask] != s) {
 			continue
@@ -50,9 +48,18 @@ func (p *plan) joinFiles(data int, o *Options) error {
 		}
 		ids, err := s.readIDs(p.lim)
 		if err != nil {
-			return err
+			return nil, nil, nil, err
 		}
 		with, lists = append(with, s), append(lists, ids)
+	}
+	return with, lists, without, nil
+}
+
+// joinFiles finds which rows of the files belong to one sample, by the ids of their samples or by their places.
+func (p *plan) joinFiles(data int, o *Options) error {
+	with, lists, without, err := p.idLists(o)
+	if err != nil {
+		return err
 	}
 	if len(with) == 0 {
 		return nil
