@@ -116,7 +116,9 @@ func TestShards(t *testing.T) {
 	for k, rows := range map[string]int{"g-0": 10, "g-1": 10, "g-3": 10, "m-0": 10, "m-1": 10, "n-0": 10, "n-1": 10} {
 		writeNPY(t, filepath.Join(folder, k+".npy"), rows, 2, make([]float32, rows*2))
 	}
-	if status, stdout, stderr := runLine("inspect", "-manifest", filepath.Join(folder, "m-%d.npy"), filepath.Join(folder, "n-%d.npy")); status != exitOK || !strings.Contains(stdout, "m-manifest.json: 20 rows in 2 files") {
+	status, stdout, stderr := runLine("inspect", "-manifest", filepath.Join(folder, "m-%d.npy"),
+		filepath.Join(folder, "n-%d.npy"))
+	if status != exitOK || !strings.Contains(stdout, "m-manifest.json: 20 rows in 2 files") {
 		t.Errorf("status %d: %s%s", status, stdout, stderr)
 	}
 	if err := os.Remove(filepath.Join(folder, "m-1.npy")); err != nil {
@@ -124,7 +126,7 @@ func TestShards(t *testing.T) {
 	}
 	writeNPY(t, filepath.Join(folder, "n-1.npy"), 9, 2, make([]float32, 18))
 	writeNPY(t, filepath.Join(folder, "p-0.npy"), 10, 2, make([]float32, 20))
-	status, stdout, stderr := runLine("inspect", "-manifest", filepath.Join(folder, "g-%d.npy"))
+	status, stdout, stderr = runLine("inspect", "-manifest", filepath.Join(folder, "g-%d.npy"))
 	checkFailure(t, "a gap", exitError, status, stdout, stderr, "there is no "+filepath.Join(folder, "g-2.npy"))
 	status, stdout, stderr = runLine("inspect", "-manifest", filepath.Join(folder, "x1.npy"))
 	checkFailure(t, "no number", exitUsage, status, stdout, stderr, "-manifest is for files with %d")
