@@ -161,7 +161,7 @@ var arrows = []struct{ name, imports string }{
 	{
 		name: "cmd/largemvc",
 		imports: ". choose comm dataset dataset/views internal/checkpoint internal/device internal/file internal/kernel " +
-			"internal/parallel internal/progress internal/ranks machine mpi neighbor report score",
+			"internal/parallel internal/progress internal/ranks internal/textfile machine mpi neighbor report score",
 	},
 
 	// Rigs, which tests and each other import alone.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // Reading says how files were read: what became a view, the classes and the ids, and what was left out.
@@ -41,7 +43,7 @@ type Omission struct {
 func (r *Reading) Lines() []string {
 	var out []string
 	line := func(name, format string, args ...any) {
-		out = append(out, fmt.Sprintf("%-9s ", name)+printable(fmt.Sprintf(format, args...)))
+		out = append(out, fmt.Sprintf("%-9s ", name)+textfile.Printable(fmt.Sprintf(format, args...)))
 	}
 	for v := range r.Views {
 		x := &r.Views[v]

@@ -10,6 +10,7 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/internal/textfile"
 	"github.com/largemvc/largemvc/score"
 )
 
@@ -163,7 +164,10 @@ const widestTable = 25
 
 func (c *comparison) table(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	line := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(t, "%s\t%s\n", name, textfile.Printable(fmt.Sprintf(format, args...)))
+	}
+	shown := textfile.Printable
 	line("samples", "%d, joined %s", c.Samples, c.Matched)
 	line("A", "%s of %s, column %s", count(len(c.A.Labels), "label"), c.A.Path, c.A.Column)
 	line("B", "%s of %s, column %s", count(len(c.B.Labels), "label"), c.B.Path, c.B.Column)
@@ -176,10 +180,10 @@ func (c *comparison) table(w io.Writer) error {
 	fmt.Fprintln(t, "\nA\tB\tshared\tof A\tof B")
 	for _, p := range c.Pairs {
 		if p.B == "" {
-			fmt.Fprintf(t, "%s\t–\t\t%d\t\n", p.A, p.SizeA)
+			fmt.Fprintf(t, "%s\t–\t\t%d\t\n", shown(p.A), p.SizeA)
 			continue
 		}
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\n", p.A, p.B, p.Shared, p.SizeA, p.SizeB)
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\n", shown(p.A), shown(p.B), p.Shared, p.SizeA, p.SizeB)
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -191,11 +195,11 @@ func (c *comparison) table(w io.Writer) error {
 	r := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(r, "\nA \\ B\t")
 	for _, k := range c.order {
-		fmt.Fprintf(r, "%s\t", c.B.Labels[k])
+		fmt.Fprintf(r, "%s\t", shown(c.B.Labels[k]))
 	}
 	fmt.Fprintln(r)
 	for i, name := range c.A.Labels {
-		fmt.Fprintf(r, "%s\t", name)
+		fmt.Fprintf(r, "%s\t", shown(name))
 		for _, k := range c.order {
 			fmt.Fprintf(r, "%d\t", c.Counts[i][k])
 		}

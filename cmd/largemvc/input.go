@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/dataset/views"
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // input is a data set as the network takes it.
@@ -161,6 +161,6 @@ func warnings(w io.Writer, r *dataset.Reading) {
 
 func warn(w io.Writer, texts []string) {
 	for _, text := range texts {
-		fmt.Fprintln(w, "largemvc: warning: "+strings.Map(visible, text))
+		fmt.Fprintln(w, "largemvc: warning: "+textfile.Printable(text))
 	}
 }

@@ -7,6 +7,9 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strconv"
+	"strings"
+	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -133,4 +136,23 @@ func OrLatin1(field []byte) string {
 		runes[i] = rune(b)
 	}
 	return string(runes)
+}
+
+// Printable is a text of a file for a terminal: characters that end a line, speak to the terminal or turn the direction of the
+// text are written out.
+func Printable(s string) string {
+	speaks := func(c rune) bool { return unicode.In(c, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
+	if !strings.ContainsFunc(s, speaks) {
+		return s
+	}
+	var b strings.Builder
+	for _, c := range s {
+		if speaks(c) {
+			q := strconv.QuoteRuneToASCII(c)
+			b.WriteString(q[1 : len(q)-1])
+		} else {
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
 }

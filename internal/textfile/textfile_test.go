@@ -88,3 +88,14 @@ func TestDecodeErrors(t *testing.T) {
 		t.Error("a text in UTF-16 without its mark is not known")
 	}
 }
+
+func TestPrintable(t *testing.T) {
+	for text, want := range map[string]string{
+		"höhe (cm) − …": "höhe (cm) − …", "a\x1b[31m\nview": `a\x1b[31m\nview`, "a\u202eb\u2028": `a\u202eb\u2028`,
+		"\x00\t": `\x00\t`,
+	} {
+		if got := Printable(text); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}
