@@ -60,8 +60,8 @@ func candidates(env func(string) string) []string {
 	return out
 }
 
-// launched lists what launchers tell a process of the number of processes, the first that is set counts: within a Slurm job mpirun
-// starts fewer than it has.
+// launched lists the variables in which launchers say how many processes there are. The first that is set counts: within a Slurm
+// job mpirun starts fewer than the job has.
 var launched = []string{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"}
 
 // checkLauncher compares the world with what the launcher says of it. They differ where the library is of another MPI.
@@ -83,8 +83,8 @@ func checkLauncher(env func(string) string, w *World) error {
 	if found == "" {
 		return nil
 	}
-	return fmt.Errorf("mpi: the launcher says that %s, and %v sees %d: it is not the launcher's MPI. Set LARGEMVC_MPI to the path of "+
-		"the launcher's library, or start the program with the launcher of this one", found, w, w.size)
+	return fmt.Errorf("mpi: the launcher says that %s, and %v sees %d: it is not the launcher's MPI. Set LARGEMVC_MPI to the "+
+		"path of the launcher's library, or start the program with the launcher of this one", found, w, w.size)
 }
 
 // load opens the first library that there is.

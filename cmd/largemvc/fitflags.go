@@ -77,9 +77,8 @@ func fitFlags(o *fitOptions) *flags {
 			"preset default has both\n(sample without neighbours), paper sample")
 	f.bool(&c.PlainReadOut, "plain-read-out",
 		"give the last k-means the rows of the representation H as they are, as the preset paper always does, and not at norm 1")
-	f.string(&o.startLabels, "start-labels", "CSV `FILE`, "+labelTexts+", which has a\nlabel (0 to M−1) for each sample, "+
-		"in its column label or its only column, in place of those of\nk-means; where it has a column id, "+
-		"they are joined to the samples by it; none by default")
+	f.string(&o.startLabels, "start-labels", "`FILE` with a label (0 to M−1) for each sample, in place of those of k-means, "+
+		"read and joined to the\nsamples as a file of -labels is; none by default")
 
 	f.group("Neighbours")
 	f.value(amount[int]{&c.Neighborhood.Neighbors, "auto", "none", true}, "neighbors",
