@@ -88,10 +88,26 @@ func (s *source) views(names []string, taken map[*variable]bool) ([]*variable, e
 	if v := s.unreadableView(len(cells)+len(matrices) == 0); v != nil {
 		return []*variable{v}, nil // the error is going to say why it cannot be read
 	}
+	return nil, s.noViews(cells, matrices)
+}
+
+// noViews is the error that nothing says which variables are the views.
+func (s *source) noViews(cells, matrices []*variable) error {
 	if !slices.ContainsFunc(s.vars, func(v *variable) bool { return v.kind == cell || v.isMatrix() }) {
-		return nil, fmt.Errorf("dataset: %s: holds %s: no matrix with a row for each sample", s.path, s.listing())
+		why := ""
+		for _, v := range s.vars {
+			if v.kind == other && v.note != "" {
+				why = "; " + v.name + ": " + v.note
+				break
+			}
+		}
+		return fmt.Errorf("dataset: %s: holds %s: no matrix with a row for each sample%s", s.path, s.listing(), why)
 	}
-	return nil, fmt.Errorf("dataset: %s: holds %s; name the views with Options.Views", s.path, s.listing())
+	example := ""
+	if len(matrices) > 1 && len(cells) == 0 {
+		example = " " + matrices[0].name + "," + matrices[1].name
+	}
+	return fmt.Errorf("dataset: %s: holds %s; name the views with Options.Views%s", s.path, s.listing(), example)
 }
 
 // firstNamed returns the suitable variable with the first of the names, compared in lower case; nil without one.
@@ -268,6 +284,9 @@ func (v *variable) isLabels() bool {
 	if v.kind == cell {
 		return len(v.cells) > 0 && !slices.ContainsFunc(v.cells, func(c *variable) bool { return !c.isLabels() })
 	}
+	if rows, cols, _ := v.shape2(); v.fromTable && rows == 1 && cols > 1 {
+		return false // a sample, and no vector
+	}
 	_, vector := v.vectorLen()
 	return vector || (v.kind == numeric && len(v.dims) == 2)
 }
@@ -291,7 +310,7 @@ func (s *source) maskVariable(name string, o *Options) *variable {
 		return s.find(name)
 	}
 	return s.firstNamed(maskNames, func(v *variable) bool {
-		return v.kind == numeric && len(v.dims) == 2 && !o.leavesOut(v.name)
+		return (v.kind == numeric || v.kind == sparse) && len(v.dims) == 2 && !o.leavesOut(v.name)
 	})
 }
 

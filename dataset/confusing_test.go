@@ -17,7 +17,6 @@ func TestCSVConfusing(t *testing.T) {
 		{"names in a comment, as savetxt writes them", "# a,b\n1,2\n3,4\n", "1 2|3 4", "a b"},
 		{"the last of several comments", "# made by hand, once\n#a,b\n1,2\n3,4\n", "1 2|3 4", "a b"},
 		{"a comment that is none", "# a 2020,b\n# 5,6\n1,2\n3,4\n", "1 2|3 4", ""},
-		{"a comment between the data", "1,2\n# a,b\n3,4\n", "1 2|3 4", ""},
 		{"empty lines", "\n1,2\n\n\n3,4\n\n", "1 2|3 4", ""},
 		{"tabs alone are a sample", "a\tb\n1\t2\n\t\n3\t4\n", "1 2|NaN NaN|3 4", "a b"},
 		{"tabs alone are the first sample", "a\tb\n\t\n3\t4\n", "NaN NaN|3 4", "a b"},
@@ -63,6 +62,16 @@ func TestCSVConfusingErrors(t *testing.T) {
 		{"a,b\n1,2\n#N/A,4\n5,6\n", []string{"NaN in row 1", "line 3, column a"}},
 		{"#N/A,1\n2,3\n4,5\n", []string{"NaN in row 0", "line 1, column 0"}},
 		{"a,b\n1,2\n#DIV/0!,4\n5,6\n", []string{`"#DIV/0!" in line 3`}},
+		{"a,b\n1,2\n#3,4\n", []string{`"#3,4" in line 3`, "a comment, or a sample"}},
+		{"1,2\n# a,b\n3,4\n", []string{`"# a,b" in line 2`}},
+		{unique("%d.1±0.2"), []string{"1.1±0.2", "Options.IDs a"}},
+		{"a,b\ntrue,1\n0.5,2\n", []string{"column a", `"true" in line 2`}},
+		{"a;b\n1.984;98\n2.500;761\n", []string{`"1.984" in line 2, column a`, "thousands", "Options.Decimal point"}},
+		{"-6,52\n3,14\n0,05\n", []string{`"05" in line 3`, "decimal comma", "Options.Decimal point"}},
+		{"a\n-6,52\n3,14\n", []string{"decimal comma", "Options.Decimal comma"}},
+		{"0,1,2\n1,5,6\n2,7,8\n", []string{"first line", "(0, 1, 2)"}},
+		{"0,5,5\n1,5,6\n2,7,8\n", []string{"the numbers of its rows in column 0", "Options.IDs 0"}},
+		{"a,cluster\n5,5\n5,6\n7,8\n", []string{"column cluster", "an earlier result", "Options.LeaveOut cluster"}},
 		{"a\n1\n\n3\n", []string{"nothing in line 3", "one column", "NA"}},
 		{"a,b\n\"1\"5,2\n3,4\n", []string{`"\"1\"5" in line 2`}},
 		{"a,b\n1_0,2\n1_1,4\n1_0,3\n", []string{`"1_0" in line 2`}},
@@ -105,8 +114,8 @@ func TestCSVConfusingErrors(t *testing.T) {
 	if s.Classes() != 2 {
 		t.Errorf("classes %q", s.LabelNames)
 	}
-	for _, ids := range []string{"s%d", "%d-A", "1-%d", "P %d", "%dx", "_%d"} { // these do name samples
-		if s, err := read("t.csv", []byte(unique(ids)), Options{}); err != nil || len(s.IDs) != 6 {
+	for _, ids := range []string{"s%d", "%d-A", "1-%d", "P %d", "%dx", "_%d"} { // these name samples where somebody says so
+		if s, err := read("t.csv", []byte(unique(ids)), Options{IDs: "a"}); err != nil || len(s.IDs) != 6 {
 			t.Errorf("%s: %v", ids, err)
 		}
 	}
@@ -184,7 +193,9 @@ func TestTablesAreNotTurned(t *testing.T) {
 	paths := tables(t, "a,b\n1,2\n3,4\n5,6\n", "c,d\n1,2\n3,4\n5,6\n7,8\n")
 	_, err := Open(context.Background(), paths, Options{})
 	wantError(t, err, "different numbers of samples", "3×2", "4×2")
-	s, err := Open(context.Background(), paths, Options{Orientation: ColumnsAreSamples})
+	_, err = Open(context.Background(), paths, Options{Orientation: ColumnsAreSamples})
+	wantError(t, err, "a.csv", "lacks 2 of the 4 samples", "Options.IDs none")
+	s, err := Open(context.Background(), paths, Options{Orientation: ColumnsAreSamples, NoIDs: true})
 	if err != nil || s.Samples() != 2 {
 		t.Errorf("%d samples, %v", s.Samples(), err)
 	}
@@ -218,12 +229,8 @@ func TestIDsThatCount(t *testing.T) {
 	named := "id,a\n02,1\n00,2\n01,3\n"
 	_, err := Open(context.Background(), tables(t, named, "id,b\n0,4\n1,5\n2,6\n"), Options{})
 	wantError(t, err, "lacks 3 of the 6 samples")
-	for _, index := range []string{"", "index"} {
-		s, err := Open(context.Background(), tables(t, named, index+",b\n0,4\n1,5\n2,6\n"), Options{})
-		if err != nil || values(&s.Views[1]) != "4|5|6" || !strings.Contains(s.Reading.String(), "only count its rows") {
-			t.Errorf("%q: %v", index, err)
-		}
-	}
+	_, err = Open(context.Background(), tables(t, named, ",b\n0,4\n1,5\n2,6\n"), Options{})
+	wantError(t, err, "lacks 3 of the 6 samples", "Options.IDs none")
 }
 
 // TestMaskOfIDsIsBooked: the mask of samples that files lack is part of the memory.
@@ -266,43 +273,5 @@ func TestNamesThatAreTwice(t *testing.T) {
 	s := mustRead(t, "t.csv", data, Options{Table: []TableView{{"v", []string{"2", "b"}}}, Labels: "3"})
 	if values(&s.Views[0]) != "3 2|7 6|4 3" || s.Classes() != 2 {
 		t.Errorf("%s, %d classes", values(&s.Views[0]), s.Classes())
-	}
-}
-
-// TestNumbersThatMayBeNames: a first line of years is read as a sample, which is said.
-func TestNumbersThatMayBeNames(t *testing.T) {
-	for text, want := range map[string]bool{
-		"2019,2020,2021\n0.5,1.5,2.5\n3.5,4.5,5.5\n": true,
-		"2019,2020,2022\n0.5,1.5,2.5\n3.5,4.5,5.5\n": true,
-		"2019,2020,2020\n0.5,1.5,2.5\n3.5,4.5,5.5\n": false,
-		"2019,2020,2021\n5,1.5,2.5\n3.5,4.5,5.5\n":   false,
-	} {
-		s := mustRead(t, "t.csv", []byte(text), Options{})
-		if got := strings.Contains(s.Reading.String(), "give Options.Header yes"); got != want || s.Samples() != 3 {
-			t.Errorf("%q: told %t, %d samples", text, got, s.Samples())
-		}
-	}
-}
-
-// TestDaysAsNumbers: dates that are whole numbers are features, which is said; eight digits alone are no dates.
-func TestDaysAsNumbers(t *testing.T) {
-	for text, want := range map[string]bool{
-		"date,a\n20240501,4\n20240229,7\n19991231,5\n": true,
-		"20240501,4\n20240502,7\n20240503,5\n":         true,
-		"date,a\n20240501,4\n20230229,7\n19991231,5\n": false,
-		"n,a\n20240501,4\n20241301,7\n20240101,5\n":    false,
-		"n,a\n20240501,4\n20240502.5,7\n20240503,5\n":  false,
-		"n,a\n20240501,4\n2024050,7\n20240503,5\n":     false,
-		"n,a\n21240501,4\n21240502,7\n21240503,5\n":    false,
-	} {
-		s := mustRead(t, "t.csv", []byte(text), Options{})
-		notes := strings.Join(s.Reading.Notes, "; ")
-		if strings.Contains(notes, "holds dates as whole numbers") != want || s.Views[0].Cols != 2 {
-			t.Errorf("%q: notes %q, %d features", text, notes, s.Views[0].Cols)
-		}
-	}
-	s := mustRead(t, "t.csv", []byte("date,a\n20240501,4\n20240229,7\n19991231,5\n"), Options{LeaveOut: []string{"date"}})
-	if len(s.Reading.Notes) > 0 {
-		t.Errorf("notes %q", s.Reading.Notes)
 	}
 }

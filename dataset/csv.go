@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/largemvc/largemvc/dataset/internal/elem"
 	"github.com/largemvc/largemvc/internal/textfile"
@@ -23,15 +24,19 @@ type csvFile struct {
 	skip      int  // records before the first sample
 	records   int  // samples
 	comments  int
-	inComment bool         // the header stands in a comment
-	doubt     *headerDoubt // of the first record, which was taken for data; nil without
-	gaps      int          // places between two records with empty lines
+	inComment bool // the header stands in a comment
+	gaps      int  // places between two records with empty lines
+
+	textHeader bool // the header is texts alone, which no record below may repeat
+	latin1     bool // a field is no UTF-8
 
 	seen       []fieldClass     // of each column, the classes of all its fields
 	firstText  map[int]csvPlace // of each column, its first field that is not a number
 	firstComma csvPlace         // a field that only a decimal comma makes a number
 	firstGroup csvPlace         // a field with separators of thousands
 	firstPoint csvPlace         // a number with a decimal point
+	thousands  thousands
+	split      csvPlace // a second field such as 05, or one beside -0, which a decimal comma makes
 	roles      csvRoles
 }
 
@@ -51,10 +56,10 @@ func (s *source) listCSV(f io.ReaderAt, gz bool, o *Options, lim *limits) error 
 		s.format = "CSV (gzip)"
 		c.open = func() (io.Reader, error) { return openGzip(io.NewSectionReader(f, 0, s.size), lim) }
 	}
-	if err := c.scan(o, lim); err != nil {
+	if err := c.scan(s, o, lim); err != nil {
 		return err
 	}
-	s.columns, s.table = c.listing(), &c.columns
+	s.columns, s.table, s.text = c.listing(), &c.columns, c
 	note := func(applies bool, format string, args ...any) {
 		if applies {
 			s.notes = append(s.notes, s.path+": "+fmt.Sprintf(format, args...))
@@ -63,15 +68,16 @@ func (s *source) listCSV(f io.ReaderAt, gz bool, o *Options, lim *limits) error 
 	note(c.comments > 0, "%d lines that begin with # are comments", c.comments)
 	name := c.twice()
 	note(name != "" && c.fields <= 1<<16, "two columns are named %s", name)
-	if c.doubt.remains() {
-		s.notes = append(s.notes, c.doubt.note(s.path))
-	}
 	note(c.gaps > 0, "empty lines at %d places between the records are skipped", c.gaps)
 	note(c.inComment, "the last comment before the data names the columns")
 	note(c.comma, "its numbers have a decimal comma")
+	note(c.latin1, "it has bytes that are no UTF-8, and is read as Latin-1")
 	if s.role == roleData && c.isOwnLabels() {
 		return errors.New("holds the labels that a fit or a prediction wrote (sample, label, near, next), not data; " +
 			"move it out of the data; in a folder, Options.LeaveOut " + filepath.Base(s.path) + " does")
+	}
+	if o.Orientation == ColumnsAreSamples && s.role == roleData {
+		return c.assignTurned(s, o, lim)
 	}
 	if err := c.assign(s, o, lim); err != nil {
 		return err
@@ -101,32 +107,27 @@ func (c *csvFile) isOwnLabels() bool {
 }
 
 // scan finds delimiter, header, records, fields, and what the fields of each column look like.
-func (c *csvFile) scan(o *Options, lim *limits) error {
+func (c *csvFile) scan(s *source, o *Options, lim *limits) error {
 	r, err := c.open()
 	if err != nil {
 		return err
 	}
 	lines := newLineReader(r, byte(o.Delimiter), lim)
-	lines.keepComment = true
 	defer lines.done()
 	first, firstLine, err := c.begin(lines, byte(o.Delimiter))
 	if err != nil {
 		return err
 	}
-	lines.keepComment, lines.tabs = false, bytes.IndexByte(first, '\t') >= 0
+	lines.tabs = bytes.IndexByte(first, '\t') >= 0
 	line, err := lines.next()
-	if err != nil && !errors.Is(err, io.EOF) {
+	if first, err = c.findFields(first, line, err, o); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	first = c.findFields(first, line, o)
 	lines.delimiter = c.delimiter
 	if err := c.makeColumns(lim); err != nil {
 		return err
 	}
-	if err := c.chooseHeader(first, line, o, lim); err != nil {
-		return err
-	}
-	if err := c.commentedHeader(lines.lastComment, o, lim); err != nil {
+	if err := c.chooseHeader(first, line, lines.lastComment, s, o, lim); err != nil {
 		return err
 	}
 	if c.header == nil || c.inComment {
@@ -149,20 +150,29 @@ func (c *csvFile) scan(o *Options, lim *limits) error {
 	return c.chooseDecimal(o)
 }
 
-// findFields finds the delimiter and the number of fields. It returns the first record, completed where it lacks a name.
-func (c *csvFile) findFields(first, second []byte, o *Options) []byte {
+// findFields finds the delimiter and the number of fields. It returns the first record, completed where it lacks a name, and
+// the error end of reading the second unless it finds one.
+func (c *csvFile) findFields(first, second []byte, end error, o *Options) ([]byte, error) {
+	if end != nil && !errors.Is(end, io.EOF) {
+		return nil, end
+	}
 	if c.delimiter == 0 {
-		c.delimiter = guessDelimiter(first, second)
+		c.delimiter = guessDelimiter(first, second, o.Decimal)
 	}
 	c.fields = countFields(first, c.delimiter)
 	if !c.lacksName(first, second, o) {
-		return first
+		return first, end
+	}
+	below := splitFields(nil, second, c.delimiter)
+	if c.fields == 1 && c.delimiter == ',' && classify(below[0])&numberField != 0 {
+		return nil, fmt.Errorf("has a name, %s, above two fields, %q: a number with a decimal comma, or a row number and a "+
+			"value? Give Options.Decimal comma, or write a name above each column", first, second)
 	}
 	c.fields++
-	if last := splitFields(nil, second, c.delimiter); len(last[len(last)-1]) == 0 { // a delimiter at the end of each record
-		return append(slices.Clip(first), c.delimiter)
+	if len(below[len(below)-1]) == 0 { // a delimiter at the end of each record
+		return append(slices.Clip(first), c.delimiter), end
 	}
-	return append([]byte{'"', '"', c.delimiter}, first...) // as write.table of R has it: no name above the names of the rows
+	return append([]byte{'"', '"', c.delimiter}, first...), end // as write.table of R has it: no name above the names of the rows
 }
 
 // countBelow takes in a record below the first and the empty lines before it.
@@ -226,7 +236,7 @@ func (c *csvFile) makeColumns(lim *limits) error {
 	if err := lim.Take("what is noted of its columns", 8*int64(c.fields)); err != nil {
 		return err
 	}
-	c.seen = slices.Repeat([]fieldClass{countsFrom0 | countsFrom1 | daysOnly}, c.fields)
+	c.seen = slices.Repeat([]fieldClass{countsFrom0 | countsFrom1}, c.fields)
 	return nil
 }
 
@@ -241,13 +251,13 @@ func (c *csvFile) count(line []byte, number int, lim *limits) error {
 		return fmt.Errorf("holds more than %d records of %d fields; Options.MaxBytes allows %s", c.records, c.fields,
 			size(lim.Max()))
 	}
-	if c.doubt.remains() && c.records > 0 {
-		c.doubt.look(splitFields(nil, line, c.delimiter))
-	}
 	more := true
 	for i := 0; more; i++ {
 		var f []byte
 		f, line, more = nextField(line, c.delimiter)
+		if err := c.repeatsName(i, f, number); err != nil {
+			return err
+		}
 		c.note(i, f, number)
 	}
 	c.records++
@@ -257,32 +267,39 @@ func (c *csvFile) count(line []byte, number int, lim *limits) error {
 // note takes in one field of data.
 func (c *csvFile) note(i int, f []byte, line int) {
 	class := classify(f)
-	seen := c.seen[i]
-	if seen&(countsFrom0|countsFrom1) != 0 {
-		if !isNumberText(f, c.records) {
-			seen &^= countsFrom0
-		}
-		if !isNumberText(f, c.records+1) {
-			seen &^= countsFrom1
-		}
+	if c.seen[i]&countsFrom0 != 0 && !isNumberText(f, c.records) {
+		c.seen[i] &^= countsFrom0
 	}
-	if seen&daysOnly != 0 && !isDay(f) {
-		seen &^= daysOnly
+	if c.seen[i]&countsFrom1 != 0 && !isNumberText(f, c.records+1) {
+		c.seen[i] &^= countsFrom1
 	}
-	c.seen[i] = seen | class
+	c.seen[i] |= class
+	if len(f) != 1 || f[0] != '0' && f[0] != '1' {
+		c.seen[i] |= moreThanBits
+	}
 	switch {
 	case class&numberField != 0:
-		if c.firstPoint.line == 0 && bytes.IndexByte(f, '.') >= 0 {
-			c.firstPoint.keep(f, line, i)
-		}
+		c.noteNumber(i, f, line)
 	case class&groupedField != 0:
 		c.firstGroup.keep(f, line, i)
 	case class&commaField != 0:
 		c.firstComma.keep(f, line, i)
-	case class&textField != 0 && len(c.firstText) < 1024:
+	case class&(textField|boolField) != 0 && len(c.firstText) < 1024:
+		c.latin1 = c.latin1 || !utf8.Valid(f)
 		if _, ok := c.firstText[i]; !ok {
 			c.firstText[i] = csvPlace{short(f), line, i}
 		}
+	}
+}
+
+// noteNumber takes in a number.
+func (c *csvFile) noteNumber(i int, f []byte, line int) {
+	if c.firstPoint.line == 0 && bytes.IndexByte(f, '.') >= 0 {
+		c.firstPoint.keep(f, line, i)
+	}
+	c.thousands.look(f, line, i)
+	if i == 0 && string(f) == "-0" || i == 1 && len(f) > 1 && f[0] == '0' && isDigits(f) {
+		c.split.keep(f, line, i)
 	}
 }
 
@@ -319,6 +336,9 @@ func short(f []byte) string {
 // chooseDecimal decides what the comma in numbers means.
 func (c *csvFile) chooseDecimal(o *Options) error {
 	decimal, grouped, point := c.firstComma, c.firstGroup, c.firstPoint
+	if err := c.checkThousands(o); err != nil {
+		return err
+	}
 	switch {
 	case o.Decimal == DecimalComma:
 		c.comma = true
@@ -360,7 +380,8 @@ func (c *csvFile) parse(f []byte) (float64, bool) {
 // holdsText tells whether a column has fields that are no numbers.
 func (c *csvFile) holdsText(i int) bool {
 	seen := c.seen[i]
-	return seen&textField != 0 || (seen&(commaField|groupedField) != 0 && !c.comma)
+	return seen&textField != 0 || seen&(commaField|groupedField) != 0 && !c.comma ||
+		seen&boolField != 0 && seen&(numberField|commaField) != 0
 }
 
 // each calls visit with the fields of every record of data.
@@ -471,4 +492,20 @@ func (c *csvFile) textColumn(s *source, i int, lim *limits) *variable {
 	v.strings = func() ([]string, error) { return c.texts(i, lim) }
 	v.line = c.lineOf
 	return v
+}
+
+// checkThousands refuses numbers whose point may separate thousands, and two columns that may be one with a decimal comma.
+func (c *csvFile) checkThousands(o *Options) error {
+	t := &c.thousands
+	switch {
+	case o.Decimal != AutoDecimal:
+	case t.first.line > 0 && !t.decimal && (c.delimiter == ';' || c.delimiter == '\t'):
+		return fmt.Errorf("has %q in line %d, %s, and no number that tells whether its point is decimal or separates "+
+			"thousands: give Options.Decimal point if it is decimal, else save the file without such separators",
+			t.first.text, t.first.line, c.title(t.first.column))
+	case c.split.line > 0 && c.fields == 2 && c.delimiter == ',' && o.Delimiter == 0 && c.header == nil:
+		return fmt.Errorf("has %q in line %d: two columns, or one with a decimal comma? Give Options.Decimal point for two, "+
+			"Options.Decimal comma for one", c.split.text, c.split.line)
+	}
+	return nil
 }

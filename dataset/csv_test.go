@@ -47,9 +47,9 @@ func TestCSV(t *testing.T) {
 		{"header of numbers by option", "1,2\n3,4\n", Options{Header: WithHeader}, "3 4", ""},
 		{"label column", "a,label,b\n1,x,2\n3,w,4\n", Options{}, "1 2|3 4", "[1 0] [w x]"},
 		{"numeric labels keep their order", "a,y\n1,10\n3,9\n2,10\n", Options{}, "1|3|2", "[1 0 1] [9 10]"},
-		{"a text column by number", "5.5,2,setosa\n5,3,versicolor\n", Options{Labels: "2"}, "5.5 2|5 3",
+		{"a text column by number", "5.5,2,setosa\n5,3,versicolor\n", Options{Labels: "2", Header: NoHeader}, "5.5 2|5 3",
 			"[0 1] [setosa versicolor]"},
-		{"label by number", "1,2,7\n3,4,8\n", Options{Labels: "-1"}, "1 2|3 4", "[0 1] [7 8]"},
+		{"label by number", "2,1,7\n3,4,8\n", Options{Labels: "-1"}, "2 1|3 4", "[0 1] [7 8]"},
 		{"label by name", "a,kind\n1,7\n2,6\n", Options{Labels: "kind"}, "1|2", "[1 0] [6 7]"},
 		{"labels left out", "a,y\n1,10\n3,9\n", Options{NoLabels: true}, "1|3", ""},
 		{"numbers of the samples", ",a,b\n0,1,2\n1,3,4\n", Options{}, "1 2|3 4", ""},
@@ -57,11 +57,11 @@ func TestCSV(t *testing.T) {
 		{"tabs", "1\t2\n3\t4\n", Options{}, "1 2|3 4", ""},
 		{"blanks", "  1   2\n3 4  \n", Options{}, "1 2|3 4", ""},
 		{"by option", "1|2\n3|4\n", Options{Delimiter: '|'}, "1 2|3 4", ""},
-		{"comments and blank lines", "# a,b\n\n1,2\n# c\n3,4\n\n", Options{}, "1 2|3 4", ""},
+		{"comments and blank lines", "# a,b\n\n# c\n1,2\n3,4\n\n", Options{}, "1 2|3 4", ""},
 		{"quotes", "\"a\",\"label\"\n\"1.5\",\"x, \"\"y\"\"\"\n2,z\n", Options{}, "1.5|2", `[0 1] [x, "y" z]`},
 		{"one column", "1\n2\n3\n", Options{}, "1|2|3", ""},
 		{"kept NaN", "1,NA\n,4\n", Options{AllowNaN: true}, "1 NaN|NaN 4", ""},
-		{"columns are samples", "1,2,3\n4,5,6\n", Options{Orientation: ColumnsAreSamples}, "1 4|2 5|3 6", ""},
+		{"columns are samples", "1,7,2\n4,5,6\n", Options{Orientation: ColumnsAreSamples}, "1 4|7 5|2 6", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, data := range [][]byte{[]byte(c.text), gzipped(t, c.text)} {

@@ -87,7 +87,11 @@ func (c *csvFile) chooseLabel(s *source, o *Options, taken []bool) error {
 		}
 	}
 	point := slices.ContainsFunc(c.header, func(h string) bool { return strings.EqualFold(h, "x") })
-	for _, name := range labelNames {
+	names := labelNames
+	if s.role == roleLabels {
+		names = append(slices.Clip(names), "cluster", "clusters")
+	}
+	for _, name := range names {
 		for i, h := range c.header {
 			switch {
 			case !strings.EqualFold(h, name) || taken[i]:
@@ -149,8 +153,8 @@ func (c *csvFile) chooseFeatures(s *source, o *Options, taken []bool, lim *limit
 				return err
 			}
 			c.roles.features = append(c.roles.features, csvFeature{column: i})
-			if !c.holdsTriplets(s, o) {
-				c.offerOthers(i, s, o)
+			if problem == nil && s.role == roleData && !c.holdsTriplets(s, o) {
+				problem = c.checkFeature(i, s)
 			}
 		}
 	}
@@ -160,30 +164,27 @@ func (c *csvFile) chooseFeatures(s *source, o *Options, taken []bool, lim *limit
 	return nil
 }
 
-// offerOthers notes what else a column that is read as a feature may be.
-func (c *csvFile) offerOthers(i int, s *source, o *Options) {
-	if c.header != nil && idStrength(c.header[i]) == 2 && !o.NoIDs {
-		s.offers = append(s.offers, fmt.Sprintf("%s: %s has the name of ids and is read as a feature; to leave it "+
-			"out, give Options.LeaveOut %s",
-			s.path, c.title(i), c.optionName(i)))
-		return
-	}
-	if c.seen[i]&daysOnly != 0 && c.records > 2 {
-		s.offers = append(s.offers, fmt.Sprintf("%s: %s holds dates as whole numbers (20240501) and is read as a "+
-			"feature, in which the days of two months lie far apart; turn it into days since a first one, or leave it "+
-			"out with Options.LeaveOut %s", s.path, c.title(i), c.optionName(i)))
-	}
-	if (i > 0 || c.roles.id < 0) && c.countsSamples(i) {
+// checkFeature refuses a column of numbers that its name or its values show to be something else.
+func (c *csvFile) checkFeature(i int, s *source) error {
+	option := c.optionName(i)
+	switch {
+	case c.header == nil && i == 0 && c.fields > 1 && c.countsSamples(i):
+		return fmt.Errorf("has the numbers of its rows in %s: give Options.IDs %s if they name the samples, or "+
+			"Options.LeaveOut %[2]s", c.title(i), option)
+	case c.header != nil && slices.Contains(resultNames, strings.ToLower(c.header[i])):
+		return fmt.Errorf("has %s, which may be an earlier result: give Options.Labels %s to compare with it, or "+
+			"Options.LeaveOut %[2]s", c.title(i), option)
+	case c.countsSamples(i):
 		s.offers = append(s.offers, fmt.Sprintf("%s: %s counts the samples and is read as a feature; if it is an id, "+
-			"give Options.IDs %s, "+
-			"to leave it out Options.LeaveOut %[3]s", s.path, c.title(i), c.optionName(i)))
+			"give Options.IDs %s, to leave it out Options.LeaveOut %[3]s", s.path, c.title(i), option))
 	}
+	return nil
 }
 
 // isEmpty tells whether a column is what separators at the ends of all lines make: no name and no value.
 func (c *csvFile) isEmpty(i int) bool {
 	named := c.header != nil && c.header[i] != ""
-	return !named && i > 0 && c.seen[i] == missingField && (c.header != nil || i == c.fields-1)
+	return !named && i > 0 && c.seen[i]&^moreThanBits == missingField && (c.header != nil || i == c.fields-1)
 }
 
 // countsSamples tells whether every field of a column is the number of its record.
@@ -203,6 +204,9 @@ func (c *csvFile) textError(i int) error {
 	}
 	where := fmt.Sprintf("%s: %q in line %d", c.title(i), at.text, at.line)
 	switch {
+	case seen&boolField != 0 && seen&textField == 0:
+		return fmt.Errorf("has true or false among numbers in %s; write 1 and 0, or leave the column out with "+
+			"Options.LeaveOut %s", where, option)
 	case seen&textField != 0 && seen&numberField != 0:
 		return fmt.Errorf("has a value that is not a number in %s; correct it, write NA where a value is missing, or leave "+
 			"the column out with Options.LeaveOut %s",
@@ -216,9 +220,13 @@ func (c *csvFile) textError(i int) error {
 			"out with "+
 			"Options.LeaveOut %s, or give Options.IDs %[2]s if it names the samples", where, option)
 	}
+	turned := ""
+	if i == 0 {
+		turned = ". If it names the features, and the columns are the samples, give Options.Orientation columns"
+	}
 	return fmt.Errorf("has texts in %s; say what it is: Options.Labels %s (the classes), Options.IDs %[2]s (the names of the "+
-		"samples), "+
-		"Options.OneHot %[2]s (a feature of 0 and 1 for each text), or leave it out with Options.LeaveOut %[2]s", where, option)
+		"samples), Options.OneHot %[2]s (a feature of 0 and 1 for each text), or leave it out with Options.LeaveOut %[2]s%[3]s",
+		where, option, turned)
 }
 
 // wantsOneHot tells whether options make features of 0 and 1 of a column. A pattern takes columns of texts only.
@@ -305,7 +313,8 @@ func (c *csvFile) texts(column int, lim *limits) ([]string, error) {
 	err := c.each(func(_, line int, fields [][]byte) error {
 		f := fields[column]
 		if isMissing(f) {
-			return fmt.Errorf("has no value in line %d", line)
+			return fmt.Errorf("has no value in line %d (%q): fill it in, or take the sample out; Options.Labels none uses no "+
+				"classes", line, f)
 		}
 		s, ok := distinct[string(f)]
 		if !ok {

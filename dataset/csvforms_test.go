@@ -3,6 +3,7 @@ package dataset
 import (
 	"encoding/binary"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -25,28 +26,13 @@ func TestCSVForms(t *testing.T) {
 		values     string
 		names      string // of the features
 	}{
-		{"pandas without index", "0,1,2,3\n0.5,1.5,2.5,3.5\n4.5,5.5,6.5,7.5\n", Options{},
-			"0.5 1.5 2.5 3.5|4.5 5.5 6.5 7.5", "0 1 2 3"},
 		{"pandas with index", ",0,1\n0,0.5,1.5\n1,4.5,5.5\n", Options{}, "0.5 1.5|4.5 5.5", "0 1"},
-		{"columns shuffled", "3,1,0,2\n0.5,1.5,2.5,3.5\n4.5,5.5,6.5,7.5\n", Options{}, "0.5 1.5 2.5 3.5|4.5 5.5 6.5 7.5",
-			"3 1 0 2"},
 		{"numbers beside a label", "0,1,label\n5,6,k\n7,8,l\n", Options{}, "5 6|7 8", "0 1"},
-		{"two numbers above decimals", "0,1\n0.5,1.5\n2.5,3.5\n", Options{}, "0.5 1.5|2.5 3.5", "0 1"},
-		{"two numbers above whole ones", "0,1\n2,3\n", Options{}, "0 1|2 3", ""},
 		{"years beside a usual name", "id,2019,2020\nAT,1.5,2.5\nDE,2.5,1.5\n", Options{}, "1.5 2.5|2.5 1.5", "2019 2020"},
 		{"wavelengths beside a usual name", "sample_id,400.5,401,401.5\na,1,2,3\nb,3,2,5\n", Options{}, "1 2 3|3 2 5",
 			"400.5 401 401.5"},
 		{"classes beside wavelengths", "400.5,401,class\n1,2,a\n3,2,b\n", Options{}, "1 2|3 2", "400.5 401"},
-		{"years beside patients", "patient,2019,2020,2021\na,1.5,2.5,3.5\nb,2.5,1.5,3.5\n", Options{}, "1.5 2.5 3.5|2.5 1.5 3.5",
-			"2019 2020 2021"},
 		{"an index without a name", ",2019,2020\nAT,1,2\nDE,2,1\n", Options{}, "1 2|2 1", "2019 2020"},
-		{"a named index", "gene,0,1,2,3\na,5,6,7,8\nb,7,8,9,9\nc,1,1,1,1\n", Options{},
-			"5 6 7 8|7 8 9 9|1 1 1 1", "0 1 2 3"},
-		{"a named index of two columns", "gene,0,1\na,0.5,6.5\nb,7.5,8.5\nc,1,1\n", Options{}, "0.5 6.5|7.5 8.5|1 1",
-			"0 1"},
-		{"a case is a sample", "case,5,3,1\ncontrol,4,3,2\nother,2,2,2\n", Options{}, "5 3 1|4 3 2|2 2 2", ""},
-		{"yes and no", "no,1,2\nyes,3,4\nno,5,5\n", Options{LeaveOut: []string{"0"}}, "1 2|3 4|5 5", ""},
-		{"data that begin with whole numbers", "1,2,3\n4,5,6\n", Options{}, "1 2 3|4 5 6", ""},
 		{"a missing value is no empty name", "NA,0,1\n1,2,3\n", Options{AllowNaN: true}, "NaN 0 1|1 2 3", ""},
 		{"Excel in Europe", "a;b\n0,5;1\n2;-3,25\n", Options{}, "0.5 1|2 -3.25", "a b"},
 		{"write.csv2 of R", "\"a\";\"b\"\n0,5;1,5\n2;3,25\n", Options{}, "0.5 1.5|2 3.25", "a b"},
@@ -70,6 +56,13 @@ func TestCSVForms(t *testing.T) {
 		{"left out", "a,kind,b\n1,x,2\n3,x,4\n", Options{LeaveOut: []string{"ki*"}}, "1 2|3 4", "a b"},
 		{"a column without a name left out", "a,,b\n1,x,2\n3,x,4\n", Options{LeaveOut: []string{"1"}}, "1 2|3 4", "a b"},
 		{"no header by option", "0,1,2,3\n4,5,6,7\n", Options{Header: NoHeader}, "0 1 2 3|4 5 6 7", ""},
+		{"a header by option", "0,1,2,3\n4,5,6,7\n", Options{Header: WithHeader}, "4 5 6 7", "0 1 2 3"},
+		{"a certain header whatever the option says", "id,a\n4,5\n6,7\n", Options{Header: NoHeader}, "5|7", "a"},
+		{"a header of a comment", "#OTU ID\tS1\tS2\nu1\t1\t2\nu2\t3\t4\n", Options{}, "1 2|3 4", "S1 S2"},
+		{"one column of decimal commas by option", "-6,52\n0,05\n", Options{Decimal: DecimalComma}, "-6.52|0.05", ""},
+		{"points that are decimal by option", "a;b\n1.984;98\n", Options{Decimal: DecimalPoint}, "1.984 98", "a b"},
+		{"points that a number shows to be decimal", "a;b\n1.984;98\n0.500;2\n", Options{}, "1.984 98|0.5 2", "a b"},
+		{"points beside whole thousands", "a;b\n1.984;9800\n", Options{}, "1.984 9800", "a b"},
 	} {
 		c.o.Float = 64
 		s, err := read("t.csv", []byte(c.text), c.o)
@@ -83,41 +76,49 @@ func TestCSVForms(t *testing.T) {
 	}
 }
 
-// TestCSVNumberedColumns: numbers that may as well name the columns as be a sample are said.
-func TestCSVNumberedColumns(t *testing.T) {
-	for text, said := range map[string]bool{
-		"0,1\n2,3\n": true, "0,1,2\n5,3,4\n": true, "0\n0.5\n1.5\n": true, "7,8,9\n0.5,1.5,2.5\n": true,
-		"2015,2020,2025\n1.5,2.5,3.5\n": true, "400.5,401,401.5\n3,2,1\n1,2,0\n": true,
-		"country,2019,2020,2021\nAT,1.5,2.5,3.5\n": true,
-		"gene,0,1,2\na,5,6,7\n":                    true, "AT,1,2,3\nDE,3,2,1\n": true,
-		"case,7,8,9\ncontrol,3,2,1\nrest,4,4,4\n": true,
-		"400,401,402\n3,2,1\n1,2,3\n":             false, "5,3,1\n4,3,2\n2,2,2\n": false,
-		"AT,1.5,2,2.5\nDE,3,2,1\nFR,1,2,3\n": false,
-		"0,0,0\n0.5,0.5,0.5\n":               false, "AT,5,3\nDE,1,2\n": false, ",1,2\n3,1,0\n": false,
-		"1,5,0.5\n2.5,1.5,1\n": false, "0,0\n2,3\n": false, "1,2\n3,4\n": false, "0\n1\n0\n": false,
-		"3\n0.5\n": false, "1,2\n0.5,0.5\n": false,
+// TestFirstLine: the cases of docs/reading.md.
+func TestFirstLine(t *testing.T) {
+	const names, sample, asks = "names", "sample", "asks"
+	for text, want := range map[string]string{
+		// A name above a number, names alone, a telling name, an index without a name.
+		"a,b\n1,2\n3,4\n": names, "a,5\n1,2\n3,4\n": names, "2020-01-01,b\n1,2\n3,4\n": names,
+		"id,2019,2020\nAT,1.5,2.5\nDE,2.5,1.5\n": names, "4,9,label\n5,6,k\n7,8,l\n": names,
+		",0,1,2\n0,5,6,6\n1,7,8,8\n": names, ",0,1,2,0\n0,5,6,6,1\n1,7,8,8,0\n": names, ",0\n0,5\n1,6\n": names,
+		",2019,2001\nAT,1,2\nDE,2,1\n": names,
+		// Numbers that count, rise, fall, start again, or stand above decimals.
+		"0,1\n2,3\n": asks, "0,1,2,3\n5,3,4,4\n": asks, "3,1,0,2\n5,3,4,4\n": asks, "1,2,3\n4,5,6\n": asks,
+		"2019,2020,2021\n5,3,4\n": asks, "400.5,401,401.5\n3,2,1\n": asks, "4000,3998,3996\n5,3,4\n": asks,
+		"0,1,2,3,0\n5,3,4,4,1\n": asks, "0,1,2,0,1,2\n5,3,4,4,1,1\n": asks, "0,1,2,3,0,1\n5,3,4,4,1,1\n": asks,
+		"2019,2020,2019,2020\n5,3,4,4\n": asks, "7,9,8\n0.5,1.5,2.5\n": asks, "400,5;401,5;402,5\n3;2;1\n": asks,
+		// Texts beside numbers above the same, and an empty field above a number.
+		"5.1,3.5,Iris-setosa\n4.9,3.0,Iris-setosa\n": asks, "country,2019,2020\nAT,1.5,2.5\n": asks,
+		"case,5,3,1\ncontrol,4,3,2\n": asks, "y,5,3\nn,4,3\n": asks, ",5,3\n1,4,3\n": asks,
+		// Texts that come again.
+		"lin\nfib\nlin\n": asks, "x,u\ny,v\ny,u\n": asks,
+		// Other numbers.
+		"5,3,1,4\n4,3,2,5\n": sample, "1,2\n3,4\n": sample, "0,0\n2,3\n": sample, "0\n1\n0\n": sample,
+		"NA,0,1\n1,2,3\n": sample, "1,5,0.5\n2.5,1.5,1\n": sample, "3,5,2,7\n1,1,1,1\n": sample, "1,2,\n3,4,\n": sample,
+		"3\n0.5\n": sample, "2019,2020,2020\n5,3,4\n": sample,
 	} {
-		o := Options{AllowNaN: true}
-		if text[0] < 'A' {
-			o.NoIDs = true
-		} else {
-			o.IDs = "0"
+		_, err := read("t.csv", []byte(text), Options{AllowNaN: true, OneHot: []string{"*"}})
+		got := asks
+		if err == nil || !strings.Contains(err.Error(), "Options.Header yes or Options.Header no") {
+			c := &csvFile{lim: newLimits(&Options{}), firstText: map[int]csvPlace{}}
+			c.open = func() (io.Reader, error) { return strings.NewReader(text), nil }
+			if err := c.scan(&source{}, &Options{}, c.lim); err != nil {
+				t.Fatal(err)
+			}
+			if got = sample; c.header != nil {
+				got = names
+			}
 		}
-		s := mustRead(t, "t.csv", []byte(text), o)
-		notes := strings.Join(s.Reading.Notes, "; ")
-		if strings.Contains(notes, "if they name the columns, give Options.Header yes") != said {
-			t.Errorf("%q: notes %q", text, s.Reading.Notes)
-		}
-		o.Header = NoHeader
-		if s := mustRead(t, "t.csv", []byte(text), o); strings.Contains(strings.Join(s.Reading.Notes, "; "), "first line") {
-			t.Errorf("%q: notes %q where an option says that it has no header", text, s.Reading.Notes)
+		if got != want {
+			t.Errorf("%q: %s, want %s (%v)", text, got, want, err)
 		}
 	}
-	for text, said := range map[string]bool{"color,kind\nA,x\nB,y\nA,x\n": true, "color,kind\nA,x\nB,kind\nA,x\n": false} {
-		s := mustRead(t, "t.csv", []byte(text), Options{OneHot: []string{"*"}, NoIDs: true})
-		if notes := strings.Join(s.Reading.Notes, "; "); said !=
-			strings.Contains(notes, "the texts of the first line (color, kind)") {
-			t.Errorf("%q: notes %q", text, notes)
+	for text, header := range map[string]Header{"id,g\ns1,lin\ns2,fib\ns3,lin\n": AutoHeader, "x,u\ny,v\n": WithHeader} {
+		if s := mustRead(t, "t.csv", []byte(text), Options{Header: header, OneHot: []string{"*"}}); s.Views[0].Features == nil {
+			t.Errorf("%q: no names", text)
 		}
 	}
 }

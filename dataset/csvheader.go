@@ -4,14 +4,24 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/largemvc/largemvc/internal/textfile"
 )
 
+// firstLine is what a first line is by the rules of docs/reading.md.
+type firstLine uint8
+
+const (
+	sampleLine  firstLine = iota // numbers that are no names
+	unclearLine                  // Options.Header has to decide
+	textLine                     // texts alone: names, unless Options.Header says no
+	nameLine                     // certainly names
+)
+
 // chooseHeader decides whether the first record names the columns.
-func (c *csvFile) chooseHeader(first, second []byte, o *Options, lim *limits) error {
+func (c *csvFile) chooseHeader(first, second, comment []byte, s *source, o *Options, lim *limits) error {
 	split := func(line []byte) [][]byte {
 		if line == nil {
 			return nil
@@ -21,48 +31,190 @@ func (c *csvFile) chooseHeader(first, second []byte, o *Options, lim *limits) er
 	if err := lim.Take("the names of its columns", 144*int64(c.fields)+int64(len(first))); err != nil {
 		return err
 	}
-	names, below := split(first), split(second)
-	number := func(f []byte) bool { return classify(f) == numberField }
-	if o.Triplets && o.Header == AutoHeader && !slices.ContainsFunc(names, func(f []byte) bool { return !number(f) }) {
-		return nil // 0,1,2 is an entry there
+	if c.commentedHeader(comment, o) {
+		return lim.Take("the names of its columns", 144*int64(c.fields)+int64(len(comment)))
 	}
-	if o.Header == NoHeader || o.Header == AutoHeader && !isHeader(names, below) {
-		if o.Header == AutoHeader {
-			c.doubt = newHeaderDoubt(names, below, o)
-		}
-		return nil
+	names := split(first)
+	line := judgeFirstLine(names, split(second))
+	values := line == unclearLine && !slices.ContainsFunc(names, func(f []byte) bool { return classify(f) == wordField })
+	switch {
+	case values && o.Header == AutoHeader && (o.Triplets || s.role == roleMask && onlyBits(names)):
+		return nil // an entry of a matrix, or a sample and its views
+	case line == unclearLine && o.Header == AutoHeader:
+		return fmt.Errorf("has a first line that may name the columns or be a sample (%s): give Options.Header yes or "+
+			"Options.Header no", someNames(asTexts(names)))
+	case line == nameLine, o.Header == WithHeader, line == textLine && o.Header == AutoHeader:
+		c.nameColumns(names)
+		c.textHeader = line == textLine && o.Header == AutoHeader
+		c.skip++
 	}
-	c.nameColumns(names)
-	c.skip++
 	return nil
 }
 
-// commentedHeader takes the names from the comment before the first record, as NumPy writes them, where it has as many fields
-// and all of them are names.
-func (c *csvFile) commentedHeader(comment []byte, o *Options, lim *limits) error {
+// judgeFirstLine says what the first record is, from the second, which is nil if there is none.
+func judgeFirstLine(first, second [][]byte) firstLine {
+	if second == nil {
+		if allWords(first) && len(first) > 1 {
+			return textLine
+		}
+		return sampleLine
+	}
+	if len(first) != len(second) {
+		return sampleLine
+	}
+	var c cells
+	for i, f := range first {
+		c.add(i, f, second[i])
+	}
+	switch {
+	case c.above, c.telling && c.values == 0:
+		return nameLine
+	case c.words > 0 && len(c.numbers)+c.values == 0:
+		return textLine
+	case c.words > 0:
+		return unclearLine
+	case c.values > 0 || len(c.numbers) == 0:
+		return sampleLine
+	}
+	return c.ofNumbers()
+}
+
+// cells counts what a first line has, and what lies below.
+type cells struct {
+	words          int
+	values         int      // NA, dates, numbers in another notation
+	numbers, below [][]byte // below: the fields under the numbers
+	above          bool     // a text or date stands above a number
+	telling        bool     // a text is a usual name
+	unnamed        bool     // the first field is empty
+	index          bool     // the field under the first is a text
+}
+
+// ofNumbers says what a line of numbers is, whose first field may be empty.
+func (c *cells) ofNumbers() firstLine {
+	switch names := mayBeNames(c.numbers, c.below); {
+	case c.unnamed && (c.index || names || string(c.numbers[0]) == "0"):
+		return nameLine // the index of pandas, the row names of R
+	case c.unnamed || names:
+		return unclearLine
+	}
+	return sampleLine
+}
+
+// add takes in field i and the one below.
+func (c *cells) add(i int, f, below []byte) {
+	under := classify(below)
+	if i == 0 {
+		c.unnamed, c.index = len(f) == 0, under == wordField
+	}
+	switch class := classify(f); {
+	case class&(wordField|dateField) != 0 && under&(numberField|boolField|commaField|groupedField) != 0:
+		c.above = true
+	case class == wordField:
+		c.words++
+		c.telling = c.telling || isTelling(string(f))
+	case class&(numberField|commaField) != 0:
+		c.numbers, c.below = append(c.numbers, f), append(c.below, below)
+	case len(f) > 0 || i > 0 && len(below) > 0:
+		c.values++
+	}
+}
+
+// mayBeNames reports whether the numbers of a first line may be names: they count the columns in any order, rise or fall
+// throughout, start again with the number that they begin with, or are different whole numbers above decimals.
+func mayBeNames(numbers, below [][]byte) bool {
+	n := len(numbers)
+	x := make([]float64, n)
+	decimals := true
+	for i, f := range numbers {
+		var ok bool
+		if x[i], ok = parseNumber(f); !ok {
+			x[i], _ = parseComma(slices.Clone(f))
+		}
+		decimals = decimals && bytes.IndexByte(f, '.') < 0 && bytes.ContainsAny(below[i], ".,eE")
+	}
+	if n < 2 {
+		return false
+	}
+	falling := slices.Clone(x)
+	slices.Reverse(falling)
+	if n > 2 && (rises(x) || rises(falling) || startsAgain(x)) {
+		return true
+	}
+	slices.Sort(falling)
+	return rises(falling) && (decimals || counts(falling))
+}
+
+// counts reports whether sorted numbers count from 0, or three or more of them from 1.
+func counts(x []float64) bool {
+	n := len(x)
+	return (x[0] == 0 || x[0] == 1 && n > 2) && x[n-1] == x[0]+float64(n-1)
+}
+
+// rises reports whether each number is larger than the one before.
+func rises(x []float64) bool {
+	for i := 1; i < len(x); i++ {
+		if !(x[i] > x[i-1]) {
+			return false
+		}
+	}
+	return true
+}
+
+// startsAgain reports whether numbers are rising runs that all begin with the same number, such as the names of several tables
+// side by side. The last run may be one number, the others are longer.
+func startsAgain(x []float64) bool {
+	begin, runs := 0, 1
+	for i := 1; i < len(x); i++ {
+		if x[i] > x[i-1] {
+			continue
+		}
+		if x[i] != x[0] || i-begin < 2 {
+			return false
+		}
+		begin = i
+		runs++
+	}
+	return runs > 1
+}
+
+// onlyBits reports whether all fields are 0 or 1.
+func onlyBits(record [][]byte) bool {
+	return !slices.ContainsFunc(record, func(f []byte) bool { return string(f) != "0" && string(f) != "1" })
+}
+
+// commentedHeader takes the names from the comment above the first record, as NumPy's savetxt writes it, if it has a name for
+// each column.
+func (c *csvFile) commentedHeader(comment []byte, o *Options) bool {
 	comment = bytes.TrimSpace(bytes.TrimLeft(comment, "#"))
-	if len(comment) == 0 || c.header != nil || o.Header != AutoHeader || c.fields < 2 ||
-		countFields(comment, c.delimiter) != c.fields {
-		return nil
+	if len(comment) == 0 || o.Header != AutoHeader || c.fields < 2 || countFields(comment, c.delimiter) != c.fields {
+		return false
 	}
 	names := splitFields(nil, comment, c.delimiter)
 	if !allWords(names) {
-		return nil
-	}
-	if err := lim.Take("the names of its columns", 144*int64(c.fields)+int64(len(comment))); err != nil {
-		return err
+		return false
 	}
 	c.nameColumns(names)
 	c.inComment = true
-	return nil
+	return true
 }
 
 // nameColumns keeps the names of a header.
 func (c *csvFile) nameColumns(names [][]byte) {
 	c.header = make([]string, len(names))
 	for i, f := range names {
+		c.latin1 = c.latin1 || !utf8.Valid(f)
 		c.header[i] = strings.TrimSpace(strings.ReplaceAll(textfile.OrLatin1(f), "\n", " "))
 	}
+}
+
+// repeatsName returns an error if a record below a header of texts repeats a name in its column: then the header may be a sample.
+func (c *csvFile) repeatsName(i int, f []byte, line int) error {
+	if !c.textHeader || len(f) == 0 || string(f) != c.header[i] {
+		return nil
+	}
+	return fmt.Errorf("has %q in its first line and again in line %d, %s: does the first line name the columns? Give "+
+		"Options.Header yes or Options.Header no, or write a line of names above it", f, line, c.title(i))
 }
 
 // twice is a name that two columns have; empty without.
@@ -77,115 +229,28 @@ func (c *csvFile) twice() string {
 	return ""
 }
 
-// isHeader tells whether the first record names the columns of the second: a name stands above a number, all fields of the
-// first are names and one of them is a usual one, or it numbers the columns from 0, as pandas does. Beside a name that is no
-// value, or an empty one above texts, numbers are names too: years, wavelengths. A file of nothing else than names, of more
-// than one column, has no sample.
-func isHeader(first, second [][]byte) bool {
-	if second == nil && len(first) > 1 {
-		return allWords(first)
-	}
-	if second == nil || len(first) != len(second) {
-		return false
-	}
-	if namesAboveNothing(first, second) {
-		return true
-	}
-	var h headerFields
-	for i := range first {
-		if header, decided := h.add(i, first, second); decided {
-			return header
-		}
-	}
-	return h.areNames(first, second)
-}
-
-// headerFields counts the fields of a first record by what they look like.
-type headerFields struct {
-	words   int
-	numbers int  // more than the record has fields where they cannot count the columns
-	missing int  // an empty first field, above an index that pandas or R wrote
-	usual   bool // a word is a usual name of labels or ids
-	sure    bool // a word is such a name and hardly a value
-}
-
-// add counts field i. It reports whether that field alone decides that the record is a header, or that it is none.
-func (h *headerFields) add(i int, first, second [][]byte) (header, decided bool) {
-	f := first[i]
-	switch classify(f) {
-	case numberField:
-		h.numbers++
-	case missingField:
-		if len(f) == 0 && i == 0 {
-			h.missing++
-		} else {
-			h.numbers = len(first) + 1
-		}
-	case wordField:
-		h.words++
-		if classify(second[i])&(numberField|commaField|groupedField|dateField) != 0 {
-			return true, true
-		}
-		h.usual = h.usual || slices.Contains(labelNames, strings.ToLower(string(f))) || idStrength(string(f)) > 0
-		h.sure = h.sure || isNoValue(string(f))
-	default:
-		return false, true // a number in another notation, or a date: data
-	}
-	return false, false
-}
-
-// areNames tells whether all fields of the first record together are names.
-func (h *headerFields) areNames(first, second [][]byte) bool {
-	switch {
-	case h.numbers == 0 || h.words > 0 && h.numbers > len(first):
-		return h.words > 0 && h.usual
-	case h.numbers > len(first):
-		return false
-	case h.sure, h.missing > 0 && classify(second[0]) == wordField,
-		h.usual && mayNumberColumns(first, second) && increase(first):
-		return true
-	case h.words > 0 && !h.usual:
-		return countsAfterNames(first, second)
-	}
-	return numbersColumns(first, second, h.numbers, h.words+h.missing)
-}
-
 // allWords tells whether no field of a record is a number, a date or missing.
 func allWords(record [][]byte) bool {
 	return !slices.ContainsFunc(record, func(f []byte) bool { return classify(f) != wordField })
 }
 
-// namesAboveNothing tells whether the second record has no value at all, and the first is all words: names, whose first sample
-// lacks everything.
-func namesAboveNothing(first, second [][]byte) bool {
-	return allWords(first) && !slices.ContainsFunc(second, func(f []byte) bool { return !isMissing(f) })
+// isTelling reports whether a text is a usual name of ids or classes, and hardly a value, as y or patient may be.
+func isTelling(name string) bool {
+	lower := strings.ToLower(strings.TrimSpace(name))
+	switch lower {
+	case "y", "target", "truth", "patient", "patients", "participant", "subject", "sample", "samples":
+		return false
+	}
+	return slices.Contains(labelNames, lower) || namesIDs(name)
 }
 
-// numbersColumns tells whether the numbers of the first record count its columns: from 0 in any order, as a table has them
-// that pandas made and somebody shuffled, or from 1. A few small whole numbers may as well be data: then what stands beside
-// them, an empty name or a usual one, or a decimal point below them, has to confirm it.
-func numbersColumns(first, second [][]byte, numbers, beside int) bool {
-	seen := make([]bool, numbers+1)
-	point, least := false, numbers
-	for i, f := range first {
-		if classify(f) != numberField {
-			continue
-		}
-		k, err := strconv.Atoi(string(f))
-		if err != nil || k < 0 || k > numbers || seen[k] {
-			return false
-		}
-		seen[k] = true
-		least = min(least, k)
-		point = point || strings.ContainsAny(string(second[i]), ".,eE")
+// asTexts are the fields of a record.
+func asTexts(record [][]byte) []string {
+	out := make([]string, len(record))
+	for i, f := range record {
+		out[i] = textfile.OrLatin1(f)
 	}
-	switch least {
-	case 0:
-		return !seen[numbers] && (beside > 0 || numbers >= 4 || point && numbers >= 2)
-	case 1:
-		return point && numbers >= 3
-	}
-	return false
+	return out
 }
 
 // someNames lists names, the first twelve of them.

@@ -83,7 +83,7 @@ func quoteIsOpen(line []byte, delimiter byte) bool {
 		return false
 	}
 	if delimiter == 0 { // the first line: the quote of a header
-		delimiter = guessDelimiter(line, nil)
+		delimiter = guessDelimiter(line, nil, AutoDecimal)
 	}
 	for {
 		start := bytes.TrimLeft(line, " ")
@@ -111,11 +111,11 @@ func quoteIsOpen(line []byte, delimiter byte) bool {
 }
 
 // guessDelimiter looks for what separates the fields of the first line: of the candidates that occur in it outside of
-// quotes, the first that splits the second line into as many fields, else the first.
-func guessDelimiter(first, second []byte) byte {
+// quotes, the first that splits the second line into as many fields, else the first. A decimal comma separates none.
+func guessDelimiter(first, second []byte, decimal Decimal) byte {
 	var found []byte
 	for _, d := range []byte("\t;,|") {
-		if countFields(first, d) > 1 {
+		if countFields(first, d) > 1 && (d != ',' || decimal != DecimalComma) {
 			found = append(found, d)
 		}
 	}
@@ -131,6 +131,9 @@ func guessDelimiter(first, second []byte) byte {
 	}
 	if countFields(first, ' ') > 1 {
 		return ' '
+	}
+	if decimal == DecimalComma {
+		return ';'
 	}
 	return ','
 }

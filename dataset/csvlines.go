@@ -6,20 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"github.com/largemvc/largemvc/internal/textfile"
+	"regexp"
 )
 
 const (
-	maxLine   = textfile.MaxLine // bytes of one line of a CSV file
-	maxFields = 1 << 21          // of one line
+	maxLine   = 1 << 26 // bytes of one line of a CSV file: a small packed file may hold a line that no memory has room for
+	maxFields = 1 << 21 // of one line
 )
 
 // skippedLine is what a line without data counts for, in bytes that could be unpacked in its time.
 const skippedLine = 16
 
-// lineReader reads the records of a CSV file: no blank lines, and no comments, which begin with #. A record goes over
-// several lines where a quoted field does.
+// lineReader reads the records of a CSV file: no blank lines, and no comments, which begin with # and stand above the first
+// record. A record goes over several lines where a quoted field does.
 type lineReader struct {
 	r         *bufio.Reader
 	delimiter byte // 0: not known yet, and quotes end in their line
@@ -33,8 +32,8 @@ type lineReader struct {
 	record    []byte // of several lines
 	lim       *limits
 
-	keepComment bool // the last comment is to be kept
-	lastComment []byte
+	begun       bool   // a record was read
+	lastComment []byte // above the first record
 }
 
 func newLineReader(r io.Reader, delimiter byte, lim *limits) *lineReader {
@@ -50,7 +49,7 @@ func (l *lineReader) next() ([]byte, error) {
 		}
 		l.lines++
 		l.number = l.lines
-		comment := textfile.IsComment(line)
+		comment := isComment(line)
 		if comment || l.isEmpty(line) {
 			if err := l.skip(line, comment); err != nil {
 				return nil, err
@@ -62,23 +61,24 @@ func (l *lineReader) next() ([]byte, error) {
 				return nil, err
 			}
 		}
-		l.gap, l.empty = l.empty, 0
+		l.gap, l.empty, l.begun = l.empty, 0, true
 		return bytes.TrimRight(line, "\r\n"), nil
 	}
 }
 
-// skip counts a line that is a comment or empty, and keeps the comment where it is asked for.
+// skip counts a line that is a comment or empty, and keeps the last comment. Below a record, it may as well be a sample.
 func (l *lineReader) skip(line []byte, comment bool) (err error) {
 	switch {
-	case !comment && l.empty == 0:
-		l.empty = l.lines
+	case comment && l.begun:
+		return fmt.Errorf("has %q in line %d: a comment, or a sample whose id begins with #? Take the line out, or write its "+
+			"first field in quotes", short(bytes.TrimRight(line, "\r\n")), l.lines)
 	case comment:
 		l.comments++
-		if l.keepComment {
-			if l.lastComment, err = l.extend(l.lastComment[:0], line); err != nil {
-				return err
-			}
+		if l.lastComment, err = l.extend(l.lastComment[:0], line); err != nil {
+			return err
 		}
+	case l.empty == 0:
+		l.empty = l.lines
 	}
 	return l.lim.Step(skippedLine)
 }
@@ -159,3 +159,10 @@ func (l *lineReader) extend(buffer, line []byte) ([]byte, error) {
 
 // done gives the memory of the buffers back.
 func (l *lineReader) done() { l.lim.Give(int64(cap(l.long) + cap(l.record) + cap(l.lastComment))) }
+
+// isComment tells whether a line begins with #, and not with what a spreadsheet writes for a value that it cannot compute.
+func isComment(line []byte) bool {
+	return len(line) > 0 && line[0] == '#' && !sheetError.Match(line[:min(len(line), 16)])
+}
+
+var sheetError = regexp.MustCompile(`^#(?:N/A|DIV/0!|VALUE!|REF!|NAME\?|NUM!|NULL!)(?:[,;\t| \r\n]|$)`)

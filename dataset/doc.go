@@ -34,10 +34,11 @@
 // decide, once for the file, which of the two it is. Labels may be any numbers. They become classes 0 … c−1 in the order of
 // their values, which are in [Set.LabelNames].
 //
-// Samples of several files are matched by their ids, in the order of the first file. Ids are a column or variable of a usual
-// name, a column of texts that are all different, or a first column that counts the samples and has no telling name. [Set.IDs]
-// holds them. Samples that are not in every file are an error, or absent views with [Options.MissingRows] or a mask. Files
-// without ids are matched by the places of their rows. A header names the features ([View.Features]).
+// Files whose samples have ids (a column or variable of a usual name, the index of pandas or R) are joined by them, in the
+// order of the first file; [Set.IDs] holds them. Samples that are not in every file are an error, or absent views with
+// [Options.MissingRows] or a mask. Files without ids are matched by the places of their rows, and a file with ids beside one
+// without is an error. A header names the features ([View.Features]). Where a first line may be a header or a sample,
+// [Options.Header] has to say so. docs/reading.md lists the cases.
 //
 // An absent view of a sample is a row of zeros, with false in [Set.Present]. A file has one of these marks of absent views:
 //

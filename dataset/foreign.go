@@ -74,6 +74,17 @@ func foreign(head []byte) error {
 	case bytes.HasPrefix(lower, []byte("<!doctype html")), bytes.HasPrefix(lower, []byte("<html")):
 		return errors.New(fromHTML)
 	}
+	return notTheFile(lower)
+}
+
+// notTheFile says what stands in the place of a file that was not fetched; nil for others.
+func notTheFile(lower []byte) error {
+	switch {
+	case bytes.HasPrefix(lower, []byte("version https://git-lfs.")):
+		return errors.New("is a pointer of Git LFS and not the file: git lfs pull fetches it")
+	case notFound.Match(lower):
+		return errors.New("is the answer of a server that it does not have the file: download it again")
+	}
 	return nil
 }
 
@@ -85,6 +96,8 @@ func isJSON(text []byte) bool {
 	rest := bytes.TrimLeft(text[1:], " \t\r\n")
 	return len(rest) == 0 || strings.ContainsRune(`"{[]}-0123456789tfn`, rune(rest[0]))
 }
+
+var notFound = regexp.MustCompile(`^(?:404|403|401|410|500|502|503)[:, ]+[a-z][a-z ]*\s*$`)
 
 var libsvm = regexp.MustCompile(`^[-+]?\d+(?:\.\d*)?(?:,\d+)*(?: +\d+:[-+.\deE]+){2,}\s*(?:\n|$)`)
 

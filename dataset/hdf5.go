@@ -97,7 +97,10 @@ func (l *hdf5Lister) variable(name string, addr uint64, above []uint64) (v *vari
 		v.colMajor = len(v.dims) > 1
 	}
 	empty, _ := o.Attributes["MATLAB_empty"].Number()
+	_, object := o.Attributes["MATLAB_object_decode"]
 	switch {
+	case object:
+		v.kind, v.note = other, class+" objects are not read: save T.Variables, double(labels) or grp2idx(labels)"
 	case empty != 0:
 		err = l.empty(v, o)
 	case class == "cell":
@@ -134,7 +137,7 @@ func (l *hdf5Lister) numeric(v *variable, o *hdf5.Object) error {
 		v.kind, v.note = other, fmt.Sprintf("it promises %d values that were never written", unwritten)
 		return nil
 	}
-	v.typ, v.anyOrder = o.Type.Elem, true
+	v.typ, v.anyOrder, v.unnamed = o.Type.Elem, true, o.Type.Members > 2
 	v.backed = int64(o.Elements()-unwritten)*width/growth <= stored
 	v.stream = func(run func(int, []byte) error) error { return l.f.Read(o, run) }
 	if at, ok := l.f.Place(o); ok {
@@ -171,7 +174,8 @@ func notRead(t hdf5.Datatype) string {
 	case hdf5.Compound:
 		return s + " (complex numbers, or records): save abs(X), real and imaginary part as two views, or the fields one by one"
 	case hdf5.Floating:
-		return fmt.Sprintf("floats of %d bytes (long double) are not read: save them as float64", t.Size)
+		return fmt.Sprintf("floats of %d bytes of another form than IEEE 754 (long double, bfloat16) are not read: save "+
+			"them as float64", t.Size)
 	case hdf5.Integer:
 		return fmt.Sprintf("integers of %d bytes with other bits than these are not read: save them as float64", t.Size)
 	default:
@@ -239,7 +243,7 @@ func (l *hdf5Lister) group(v *variable, o *hdf5.Object) error {
 		if v.class == "" {
 			v.class = "group"
 		}
-		return nil
+		return l.members(v, o)
 	}
 	objects, err := l.sparseObjects(o)
 	if err != nil {
@@ -255,6 +259,34 @@ func (l *hdf5Lister) group(v *variable, o *hdf5.Object) error {
 		return func() (*variable, error) { return l.sparsePart(v, name, objects[name]) }
 	}
 	v.parts = &parts{index: part("ir"), ptr: part("jc"), value: part("data")}
+	return nil
+}
+
+// members lists the datasets of a group that is not read.
+func (l *hdf5Lister) members(v *variable, group *hdf5.Object) error {
+	links, err := l.f.Links(group)
+	if err != nil {
+		return err
+	}
+	for _, link := range links {
+		m := inner{name: link.Name}
+		if link.Elsewhere == "" {
+			if l.count++; l.count > maxObjects {
+				return fmt.Errorf("holds more than %d arrays", maxObjects)
+			}
+			o, err := l.f.Object(link.Addr)
+			if err != nil {
+				return err
+			}
+			if o.IsDataset && !o.Type.IsText() {
+				m.dims = o.Dims
+			}
+		}
+		if err := l.lim.Take("the list of its arrays", 64+int64(len(m.name))); err != nil {
+			return err
+		}
+		v.inside = append(v.inside, m)
+	}
 	return nil
 }
 

@@ -173,7 +173,9 @@ func TestHDF5Texts(t *testing.T) {
 	data := testFile(t, "texts.h5")
 	_, err := read("texts.h5", data, Options{})
 	wantError(t, err, "X1", "soft link", "Options.LeaveOut X1")
-	s := mustRead(t, "texts.h5", data, Options{LeaveOut: []string{"X1"}})
+	_, err = read("texts.h5", data, Options{LeaveOut: []string{"X1"}})
+	wantError(t, err, "raw", "it holds X", "Options.LeaveOut raw")
+	s := mustRead(t, "texts.h5", data, Options{LeaveOut: []string{"X1", "raw"}})
 	if names := strings.Join(s.LabelNames, " "); names != "ant bée cat" || s.Labels[5] != 2 || s.Labels[7] != 1 {
 		t.Errorf("classes %q, labels %v", names, s.Labels)
 	}

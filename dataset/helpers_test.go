@@ -178,3 +178,13 @@ func testFile(t testing.TB, name string) []byte {
 }
 
 func writeBytes(path string, data []byte) error { return os.WriteFile(path, data, 0o600) }
+
+// mustFile reads a file.
+func mustFile(t testing.TB, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}

@@ -305,9 +305,8 @@ func sparseChunks() []byte {
 func junkVariables(n, rows, cols int) []byte {
 	vs := [][]byte{hostile.Element(hostile.MATMatrix, hostile.LE(hostile.ArrayHead("X", hostile.ClassDouble, 4, 2),
 		hostile.Element(hostile.MATUint8, []byte{1, 2, 3, 4, 5, 6, 7, 8})))}
-	junk := zeroArray("junk", hostile.ClassDouble, rows, cols)
-	for range n {
-		vs = append(vs, junk)
+	for k := range n {
+		vs = append(vs, zeroArray(fmt.Sprintf("junk%d", k), hostile.ClassDouble, rows, cols))
 	}
 	return hostile.MAT5(vs...)
 }

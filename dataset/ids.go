@@ -11,214 +11,127 @@ import (
 	"github.com/largemvc/largemvc/dataset/internal/elem"
 )
 
-// Names of what names the samples, lower case.
+// Names of what names the samples: these, in lower case, and what ends in id.
 var (
-	// strongIDs name samples wherever they stand.
-	strongIDs = []string{"id", "ids", "idx", "index", "uuid", "guid", "sample", "samples", "sampleid", "sampleids", "samplename",
+	idNames = []string{"id", "ids", "idx", "index", "uuid", "guid", "sample", "samples", "sampleid", "sampleids", "samplename",
 		"sample_name", "sample_names", "rowname", "rownames", "row_name", "row_names", "row.names", "rowid", "obs_names",
-		"barcode", "barcodes",
-		"unnamed: 0", "patient", "patients", "participant", "subject", "primary_key"}
-	// weakIDs do where all their values are different.
-	weakIDs = []string{"name", "names", "key", "keys", "case", "cases", "cell", "cells", "file", "filename", "file_name",
-		"path", "image",
-		"record", "records", "observation", "obs", "row", "accession", "url", "nr", "no", "no.", "nr.", "#"}
+		"barcode", "barcodes", "patient", "patients", "participant", "subject", "primary_key"}
 	endsInID = regexp.MustCompile(`(?i:[_ .\-](?:id|ids|idx|uuid|guid|barcode)$)|^(?i:id)[_ .\-]|` +
 		`[a-z0-9](?:Id|ID|Ids|IDs|Idx|UUID|Uuid)$|` +
 		`^(?i:(?:patient|subject|user|customer|product|item|doc|document|image|case|participant|record|object|entity|row)ids?)$`)
-	// untelling are the names that a first column has when nobody named it.
-	untelling = regexp.MustCompile(
-		`(?i)^(?:|unnamed(?:: ?\d+)?(?:_level_\d+)?|column ?0|column ?1|col ?0|col ?1|` +
-			`v1|x\.1|\.\.\.1|var1|rn|\d+|n|num|number|count|counter|line)$`)
+	// resultNames are names of columns that an earlier clustering wrote.
+	resultNames = []string{"cluster", "clusters", "leiden", "louvain", "kmeans", "kmeans_label", "prediction", "predicted",
+		"split", "fold"}
 )
 
-// numbersRows tells whether a name is one that a column has which numbers the rows of its own file, as an index does.
-func numbersRows(name string) bool {
-	switch lower := strings.ToLower(strings.TrimSpace(name)); lower {
-	case "idx", "index", "row", "rows", "rowid", "row_id", "rowname", "rownames", "row_name", "row_names", "row.names",
-		"nr", "no", "no.", "nr.", "#", "x", "obs", "observation", "record":
-		return true
-	default:
-		return untelling.MatchString(lower)
-	}
+// namesIDs tells whether a name is one of ids.
+func namesIDs(name string) bool {
+	return slices.Contains(idNames, strings.ToLower(strings.TrimSpace(name))) || endsInID.MatchString(name)
 }
 
-// idStrength tells how surely a name is one of ids: 2 wherever it stands, 1 where the values are all different, 0 not.
-func idStrength(name string) int {
-	lower := strings.ToLower(strings.TrimSpace(name))
-	switch {
-	case slices.Contains(strongIDs, lower), endsInID.MatchString(name):
-		return 2
-	case slices.Contains(weakIDs, lower):
-		return 1
-	}
-	return 0
-}
-
-// idColumn is what a pass over the file finds of a column that may hold the ids.
-type idColumn struct {
-	column, strength int
-	first            map[string]int // the line of each value
-	whole            bool           // texts, or whole numbers: no measurements
-	twice            string         // a value that occurs twice
-	lines            [2]int
-	missing          int // line of a missing value; 0: none
-}
-
-// chooseID finds the column that names the samples: the one of the options, else one with a name of ids, else a first column
-// without a telling name that counts the samples, else a column of texts that are all different.
+// chooseID takes the column that names the samples: the one of the options, else the one named id, else the only one with
+// another name of ids, else a first column without a name below a header. Further ones are left out.
 func (c *csvFile) chooseID(s *source, o *Options, taken []bool, lim *limits) error {
-	if o.NoIDs && s.role != roleMask || c.holdsTriplets(s, o) {
+	if c.holdsTriplets(s, o) {
 		return nil
 	}
+	named := c.namedIDs(s, o, taken)
+	why := "further ids of the samples"
+	if o.NoIDs {
+		why = "ids, which the options do not want"
+		if c.unnamedFirst() && !taken[0] {
+			named = append(named, 0)
+		}
+	} else {
+		chosen, err := c.idOf(named, taken, o)
+		s.idsAsked = o.IDs != "" && chosen == c.find(o.IDs)
+		if err == nil && chosen >= 0 {
+			err = c.checkID(chosen, s.idsAsked, lim)
+		}
+		switch {
+		case err != nil && s.role == roleMask && !s.idsAsked:
+			return nil // a view of such a name
+		case err != nil:
+			return err
+		case chosen >= 0:
+			taken[chosen], c.roles.id = true, chosen
+		}
+	}
+	for _, i := range named {
+		if !taken[i] {
+			taken[i] = true
+			s.left = append(s.left, Omission{s.path, c.title(i), why})
+		}
+	}
+	return nil
+}
+
+// namedIDs are the columns with names of ids. In a mask, one of 0 and 1 alone is a view of such a name.
+func (c *csvFile) namedIDs(s *source, o *Options, taken []bool) (named []int) {
+	for i, h := range c.header {
+		view := s.role == roleMask && c.seen[i]&moreThanBits == 0
+		if !view && !taken[i] && namesIDs(h) && !matches(o.OneHot, c.optionName(i)) && c.fields > 1 {
+			named = append(named, i)
+		}
+	}
+	return named
+}
+
+// idOf returns the column of the ids, −1 without; named are those with a name of ids.
+func (c *csvFile) idOf(named []int, taken []bool, o *Options) (int, error) {
 	if o.IDs != "" {
 		if err := c.once(o.IDs); err != nil {
-			return err
+			return 0, err
 		}
-	}
-	candidates := c.idCandidates(o, taken)
-	if len(candidates) == 0 {
-		return nil
-	}
-	if err := c.gatherIDs(candidates, lim); err != nil {
-		return err
-	}
-	asked := o.IDs != "" && candidates[0].column == c.find(o.IDs)
-	chosen := candidates[0]
-	if !asked {
-		if chosen = bestID(candidates); chosen == nil || s.role == roleMask && !chosen.unique() {
-			return nil // in a mask it may be a view of such a name
-		}
-	}
-	if err := c.checkID(chosen); err != nil {
-		return err
-	}
-	taken[chosen.column] = true
-	if o.NoIDs { // the column of a mask
-		s.left = append(s.left, Omission{s.path, c.title(chosen.column), "ids, which the options do not want"})
-		return nil
-	}
-	c.roles.id, s.idsAsked = chosen.column, asked
-	c.leaveFurtherIDs(s, candidates, taken)
-	return nil
-}
-
-// checkID refuses ids that occur twice or are missing.
-func (c *csvFile) checkID(k *idColumn) error {
-	switch {
-	case k.twice != "":
-		return fmt.Errorf("has the id %s twice in %s, in lines %d and %d; ids must all be different: correct them, or give "+
-			"Options.IDs none or the column that "+
-			"names the samples", k.twice, c.title(k.column), k.lines[0], k.lines[1])
-	case k.missing > 0:
-		return fmt.Errorf("has no id in line %d, %s; correct it, or give Options.IDs none", k.missing, c.title(k.column))
-	}
-	return nil
-}
-
-// leaveFurtherIDs leaves out the other columns of ids, which are no features.
-func (c *csvFile) leaveFurtherIDs(s *source, candidates []*idColumn, taken []bool) {
-	for _, k := range candidates {
-		if k.unique() && k.strength >= 1 && !taken[k.column] {
-			taken[k.column] = true
-			s.left = append(s.left, Omission{s.path, c.title(k.column), "further ids of the samples"})
-		}
-	}
-}
-
-func (k *idColumn) unique() bool { return k.twice == "" && k.missing == 0 && k.whole }
-
-// idCandidates are the columns that may name the samples, the surest first.
-func (c *csvFile) idCandidates(o *Options, taken []bool) []*idColumn {
-	if o.IDs != "" {
 		if i := c.find(o.IDs); i >= 0 {
-			return []*idColumn{{column: i, strength: 3}}
+			return i, nil
 		}
 	}
-	var out []*idColumn
-	if c.fields == 1 {
-		return nil // the only column is what the file is there for
-	}
-	const most = 32
-	for i := range c.fields {
-		if taken[i] || len(out) == most {
-			continue
-		}
-		if matches(o.OneHot, c.optionName(i)) {
-			continue
-		}
-		if strength, may := c.idStrengthOf(i); may {
-			out = append(out, &idColumn{column: i, strength: strength})
+	for _, i := range named {
+		if len(named) == 1 || strings.EqualFold(c.header[i], "id") {
+			return i, nil
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *idColumn) int { return b.strength - a.strength })
-	return out
+	if len(named) > 1 {
+		var names []string
+		for _, i := range named {
+			names = append(names, c.header[i])
+		}
+		return 0, fmt.Errorf("has several columns with names of ids (%s): give Options.IDs the one that names the samples",
+			someNames(names))
+	}
+	if c.unnamedFirst() && !taken[0] {
+		return 0, nil
+	}
+	return -1, nil
 }
 
-// idStrengthOf returns how surely a column holds ids, by its name, its place and its values, and whether it may hold any.
-func (c *csvFile) idStrengthOf(i int) (strength int, may bool) {
-	name := ""
-	if c.header != nil {
-		name = c.header[i]
-	}
-	if i == 0 && c.header != nil && (name == "" || strings.EqualFold(name, "unnamed: 0")) {
-		return 2, true // the index of pandas, the row names of R
-	}
-	if strength = idStrength(name); strength > 0 {
-		return strength, true
-	}
-	if i == 0 && c.countsSamples(0) && (untelling.MatchString(name) || name == "X" && c.find("y") < 0) { // R calls it X
-		return 2, true
-	}
-	return 0, c.holdsText(i) && c.seen[i]&^(wordField|countsFrom0|countsFrom1) == 0 && c.records > 2
+// unnamedFirst tells whether the first column has no name below a header: the index of pandas, or the row names of R.
+func (c *csvFile) unnamedFirst() bool {
+	return c.header != nil && c.fields > 1 && (c.header[0] == "" || strings.EqualFold(c.header[0], "unnamed: 0"))
 }
 
-// gatherIDs reads the columns up to their first value that occurs twice.
-func (c *csvFile) gatherIDs(candidates []*idColumn, lim *limits) error {
-	for _, k := range candidates {
-		k.first, k.whole = map[string]int{}, true
-	}
+// checkID refuses ids that occur twice or are missing, and, unless they are asked for, measurements.
+func (c *csvFile) checkID(column int, asked bool, lim *limits) error {
 	defer lim.Reset(lim.Used())
+	first := map[string]int{}
+	at := c.title(column)
 	return c.each(func(_, line int, fields [][]byte) error {
-		for _, k := range candidates {
-			f := fields[k.column]
-			if k.twice != "" || !k.whole || k.missing > 0 {
-				continue
-			}
-			if isMissing(f) {
-				k.missing = line
-				continue
-			}
-			if x, ok := c.parse(slices.Clone(f)); ok && (x != math.Trunc(x) || math.IsInf(x, 0)) && k.strength < 3 {
-				k.whole = false // a measurement
-				continue
-			}
-			if before, ok := k.first[string(f)]; ok {
-				k.twice, k.lines = short(f), [2]int{before, line}
-				k.first = nil
-				continue
-			}
-			k.first[string(f)] = line
-			if err := lim.Take("ids", textBytes+int64(len(f))); err != nil {
-				return err
-			}
+		f := fields[column]
+		if isMissing(f) {
+			return fmt.Errorf("has no id in line %d, %s; correct it, or give Options.IDs none", line, at)
 		}
-		return nil
+		if x, ok := c.parse(slices.Clone(f)); ok && x != math.Trunc(x) && !asked {
+			return fmt.Errorf("has %s in line %d, %s: no id, but a measurement; give Options.IDs none, which leaves the "+
+				"column out, or rename it if it is a feature", short(f), line, at)
+		}
+		if before, ok := first[string(f)]; ok {
+			return fmt.Errorf("has the id %s twice in %s, in lines %d and %d; ids must all be different: correct them, or give "+
+				"Options.IDs none or the column that names the samples", short(f), at, before, line)
+		}
+		first[string(f)] = line
+		return lim.Take("ids", textBytes+int64(len(f)))
 	})
-}
-
-// bestID is the surest candidate whose values are all different; else one whose name says that they should be; else nil.
-func bestID(candidates []*idColumn) *idColumn {
-	for _, k := range candidates {
-		if k.unique() {
-			return k
-		}
-	}
-	for _, k := range candidates {
-		if k.strength == 2 && k.whole {
-			return k
-		}
-	}
-	return nil
 }
 
 // idVariable is the variable of a file of arrays that names its samples, or nil.
@@ -234,7 +147,7 @@ func (s *source) idVariable(o *Options) (*variable, error) {
 		return v, nil
 	}
 	for _, v := range s.vars {
-		if idStrength(v.name) == 2 && v.isIDs() && !o.leavesOut(v.name) {
+		if namesIDs(v.name) && v.isIDs() && !o.leavesOut(v.name) {
 			return v, nil
 		}
 	}

@@ -53,19 +53,19 @@ func TestIDColumns(t *testing.T) {
 		{"uuid", "a,b,uuid\n1,2,u1\n3,4,u0\n", Options{}, "u1 u0", "1 2|3 4"},
 		{"index of pandas", ",0,1\n0,1.5,2.5\n1,3.5,4.5\n", Options{}, "0 1", "1.5 2.5|3.5 4.5"},
 		{"row names of R", "\"\",\"a\"\n\"r1\",1\n\"r2\",2\n", Options{}, "r1 r2", "1|2"},
-		{"texts that are all different", "who,a\nann,1\nbob,2\ncyd,3\n", Options{}, "ann bob cyd", "1|2|3"},
-		{"a first column that counts, without a header", "0,5,1\n1,6,2\n2,7,3\n", Options{}, "0 1 2", "5 1|6 2|7 3"},
-		{"a first column that counts from 1", "V1,V2\n1,5\n2,6\n3,7\n", Options{}, "1 2 3", "5|6|7"},
 		{"a telling name that counts", "week,a\n1,5\n2,6\n3,7\n", Options{}, "", "1 5|2 6|3 7"},
 		{"a counting column elsewhere", "a,week\n5,1\n6,2\n7,3\n", Options{}, "", "5 1|6 2|7 3"},
-		{"measurements of that name", "Id,a\n0.5,1\n0.7,2\n", Options{}, "", "0.5 1|0.7 2"},
 		{"words that end so", "humid,valid,acid\n1,2,3\n4,5,6\n", Options{}, "", "1 2 3|4 5 6"},
 		{"by option", "a,week\n5,1\n6,2\n7,3\n", Options{IDs: "week"}, "1 2 3", "5|6|7"},
 		{"by number", "5,31\n6,32\n7,33\n", Options{IDs: "-1"}, "31 32 33", "5|6|7"},
-		{"none", "id,a\n7,1\n5,2\n", Options{NoIDs: true}, "", "7 1|5 2"},
-		{"further ids are no features", "id,uuid,a\n7,u1,1\n5,u2,2\n", Options{}, "7 5", "1|2"},
+		{"none", "id,a\n7,1\n5,2\n", Options{NoIDs: true}, "", "1|2"},
+		{"none, of several", ",uuid,sample,a\ns,u1,7,1\nt,u2,5,2\n", Options{NoIDs: true}, "", "1|2"},
+		{"further ids are no features", "uuid,id,a\nu1,7,1\nu2,5,2\n", Options{}, "7 5", "1|2"},
+		{"the ones that are asked for", "uuid,sample,a\nu1,7,1\nu2,5,2\n", Options{IDs: "sample"}, "7 5", "1|2"},
+		{"a count of that name", "sample,a\n0,1\n1,2\n", Options{}, "0 1", "1|2"},
+		{"decimals by option", "when,a\n0.5,1\n0.7,2\n", Options{IDs: "when"}, "0.5 0.7", "1|2"},
 		{"whole numbers as floats", "id,a\n1.0,1\n3.0,2\n", Options{}, "1 3", "1|2"},
-		{"a weak name with repeats", "case,a\n1,5\n1,6\n2,7\n", Options{}, "", "1 5|1 6|2 7"},
+		{"another name", "case,a\n1,5\n1,6\n2,7\n", Options{}, "", "1 5|1 6|2 7"},
 	} {
 		c.o.Float = 64
 		s := mustRead(t, "t.csv", []byte(c.text), c.o)
@@ -78,9 +78,9 @@ func TestIDColumns(t *testing.T) {
 		t.Errorf("a counting column is not offered: %q", s.Reading.Notes)
 	}
 	for text, want := range map[string]string{
-		"sample_id,replicate_id,a\n1,1,5\n2,1,6\n3,2,7\n": "column replicate_id has the name of ids",
-		"a,a,b\n1,2,3\n4,5,6\n":                           "two columns are named a",
-		"#1,2\n1,2\n3,4\n":                                "lines that begin with #",
+		"a,a,b\n1,2,3\n4,5,6\n": "two columns are named a",
+		"#1,2\n1,2\n3,4\n":      "lines that begin with #",
+		"a\xe4,b\n1,2\n3,4\n":   "read as Latin-1",
 	} {
 		if s := mustRead(t, "t.csv", []byte(text), Options{}); len(s.Reading.Notes) != 1 ||
 			!strings.Contains(s.Reading.Notes[0], want) {
@@ -88,9 +88,12 @@ func TestIDColumns(t *testing.T) {
 		}
 	}
 	for text, words := range map[string][]string{
-		"id,a\n7,1\n7,2\n":         {"id 7 twice", "lines 2 and 3", "Options.IDs none"},
-		"patient_id,a\n7,1\n7,2\n": {"id 7 twice", "patient_id"},
-		"id,a\n7,1\n,2\n":          {"no id in line 3"},
+		"id,a\n7,1\n7,2\n":                                {"id 7 twice", "lines 2 and 3", "Options.IDs none"},
+		"patient_id,a\n7,1\n7,2\n":                        {"id 7 twice", "patient_id"},
+		"id,a\n7,1\n,2\n":                                 {"no id in line 3"},
+		"Id,a\n0.5,1\n0.7,2\n":                            {"has 0.5 in line 2, column Id", "Options.IDs none"},
+		"sample_id,replicate_id,a\n1,1,5\n2,1,6\n3,2,7\n": {"several columns", "sample_id, replicate_id", "Options.IDs"},
+		"who,a\nann,1\nbob,2\ncyd,3\n":                    {"texts in column who", "Options.IDs who"},
 		"kind,a\nx,1\ny,2\nx,3\n": {"texts in column kind", `"x" in line 2`,
 			"Options.Labels kind", "Options.OneHot kind", "Options.LeaveOut kind"},
 		"a,when\n1,2024-01-02\n2,2024-01-02\n3,2024-02-02\n": {"dates in column when", "Options.LeaveOut when"},
@@ -103,8 +106,8 @@ func TestIDColumns(t *testing.T) {
 	// Ids of a usual name do not stand in for those that are asked for, unless another file has these.
 	_, err = Open(context.Background(), write(t, "a.csv", "id,a\np1,1\np2,2\n", "b.csv", "id,b\np2,3\np1,4\n"), Options{IDs: "z"})
 	wantError(t, err, "a.csv", "no variable or column z for the ids", "the columns id, a")
-	s, err = Open(context.Background(), write(t, "a.csv", "id,z,a\nq,p1,1\nr,p2,2\n", "b.csv", "id,b\np2,3\np1,4\n"),
-		Options{IDs: "z", LeaveOut: []string{"id"}, MissingRows: true})
+	s, err = Open(context.Background(), write(t, "a.csv", "uuid,z,a\nq,p1,1\nr,p2,2\n", "b.csv", "id,b\np2,3\np1,4\n"),
+		Options{IDs: "z", LeaveOut: []string{"uuid"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,27 +166,19 @@ func TestJoinErrors(t *testing.T) {
 	wantError(t, err, "b.csv", "id p3 twice")
 	_, err = Open(context.Background(), write(t, "a.csv", a, "b.csv", "id,w\np3,30\np1,10\np2,20\n", "c.csv",
 		"z\n1\n2\n3\n"), Options{})
-	wantError(t, err, "c.csv", "has no ids", "same order")
+	wantError(t, err, "c.csv has none", "has ids in column id", "Options.IDs none")
 	_, err = Open(context.Background(), write(t, "a.csv", a, "labels.csv", "id,kind\np1,k\np2,l\n"), Options{})
 	wantError(t, err, "labels.csv", "lacks 1 of the 3", "p3")
 	// What ids count are ids, and no labels.
-	_, err = Open(context.Background(), write(t, "a.csv", "id,x\np1,1\np2,2\np3,3\n", "b.csv", "w,z\n1,2\n3,4\n"), Options{})
+	_, err = Open(context.Background(), write(t, "a.csv", "id,x\n1,1\n2,2\n3,3\n", "b.csv", "w,z\n1,2\n3,4\n"), Options{})
 	wantError(t, err, "not those of the ids: a 3×1 b 2×2, with 3 ids")
-	// What only counts the rows joins nothing.
-	s, err := Open(context.Background(), write(t, "a.csv", a, "b.csv", ",w\n0,10\n1,20\n2,30\n"), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := values(&s.Views[1]); got != "10|20|30" || len(s.Reading.Notes) == 0 {
-		t.Error(got, s.Reading.Notes)
-	}
 	// Rows by their places, on request.
-	s, err = Open(context.Background(), write(t, "a.csv", "id,x\n1,1\n2,2\n3,3\n", "b.csv",
+	s, err := Open(context.Background(), write(t, "a.csv", "id,x\n1,1\n2,2\n3,3\n", "b.csv",
 		"id,w\n3,30\n1,10\n2,20\n"), Options{NoIDs: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := values(&s.Views[1]); got != "3 30|1 10|2 20" || s.IDs != nil {
+	if got := values(&s.Views[1]); got != "30|10|20" || s.IDs != nil {
 		t.Error(got)
 	}
 }

@@ -6,28 +6,11 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
-	"unicode"
+
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 func itoa(i int) string { return strconv.Itoa(i) }
-
-// printable is a text with its control characters written out. A name in a file must not end a line of the output, nor speak to
-// the terminal.
-func printable(s string) string {
-	if !strings.ContainsFunc(s, unicode.IsControl) {
-		return s
-	}
-	var b strings.Builder
-	for _, c := range s {
-		if unicode.IsControl(c) {
-			q := strconv.QuoteRune(c)
-			b.WriteString(q[1 : len(q)-1])
-		} else {
-			b.WriteRune(c)
-		}
-	}
-	return b.String()
-}
 
 // table writes lines of cells in aligned columns.
 func table(w io.Writer, rows [][]string) {
@@ -35,7 +18,7 @@ func table(w io.Writer, rows [][]string) {
 	for _, row := range rows {
 		cells := make([]string, len(row))
 		for i, cell := range row {
-			cells[i] = printable(cell)
+			cells[i] = textfile.Printable(cell)
 		}
 		fmt.Fprintln(t, "  "+strings.TrimRight(strings.Join(cells, "\t"), "\t"))
 	}
@@ -43,7 +26,7 @@ func table(w io.Writer, rows [][]string) {
 }
 
 func (f *FileReport) print(w io.Writer) {
-	fmt.Fprintf(w, "%s: %s, %s\n", printable(f.Path), f.Format, size(f.Bytes))
+	fmt.Fprintf(w, "%s: %s, %s\n", textfile.Printable(f.Path), f.Format, size(f.Bytes))
 	rows := [][]string{{"variable", "class", "shape", "read as", ""}}
 	for _, v := range f.Variables {
 		rows = append(rows, []string{v.Name, v.Class, v.Shape, v.Role, v.Note})
@@ -66,7 +49,7 @@ func (r *Report) print(w io.Writer) {
 		fmt.Fprintf(w, "\n%s\n", strings.Join(lines, "\n"))
 	}
 	if r.Problem != nil {
-		fmt.Fprintf(w, "cannot be read so: %s\n", printable(strings.TrimPrefix(r.Problem.Error(), "dataset: ")))
+		fmt.Fprintf(w, "cannot be read so: %s\n", textfile.Printable(strings.TrimPrefix(r.Problem.Error(), "dataset: ")))
 	}
 }
 
@@ -101,7 +84,7 @@ func (r *Report) printClasses(w io.Writer) {
 			fmt.Fprintf(w, " …")
 			break
 		}
-		fmt.Fprintf(w, " %s (%d)", printable(c.Name), c.Count)
+		fmt.Fprintf(w, " %s (%d)", textfile.Printable(c.Name), c.Count)
 	}
 	fmt.Fprintln(w)
 }

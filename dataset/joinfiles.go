@@ -33,49 +33,73 @@ func (p *plan) chooseIDs(o *Options) error {
 	return nil
 }
 
-// joinFiles matches the rows of files by the names of their samples.
-func (p *plan) joinFiles(data int, o *Options) error {
-	if o.Triplets || p.index != nil {
-		return p.dropIDs()
-	}
-	var with []*source
-	var lists [][]string
+// idLists reads the ids of the files that have views, labels or the mask, and lists those without ids.
+func (p *plan) idLists(o *Options) (with []*source, lists [][]string, without []*source, err error) {
 	for _, s := range p.sources {
+		if !p.holdsView(s) && !p.givesLabels(s) && (p.mask == nil || p.of[p.mask] != s) {
+			continue
+		}
+		if (o.Triplets || p.index != nil) && p.holdsView(s) {
+			s.ids = nil // the rows of the file are no samples
+		}
 		if s.ids == nil {
+			without = append(without, s)
 			continue
 		}
 		ids, err := s.readIDs(p.lim)
 		if err != nil {
-			return err
+			return nil, nil, nil, err
 		}
 		with, lists = append(with, s), append(lists, ids)
 	}
-	with, lists = p.leaveCounts(with, lists)
-	if len(with) == 1 && with[0].role == roleMask {
-		return p.maskWithoutIDs(with[0], lists[0])
+	return with, lists, without, nil
+}
+
+// joinFiles finds which rows of the files belong to one sample, by the ids of their samples or by their places.
+func (p *plan) joinFiles(data int, o *Options) error {
+	with, lists, without, err := p.idLists(o)
+	if err != nil {
+		return err
 	}
 	if len(with) == 0 {
 		return nil
+	}
+	if len(without) > 0 {
+		for k, s := range with {
+			if !countsRows(lists[k]) {
+				return mismatch(s.path, s.ids.name, without[0].path)
+			}
+		}
+		if with, lists = p.countedViews(with, lists, slices.ContainsFunc(without, p.holdsView)); len(with) == 0 {
+			return nil
+		}
 	}
 	with, lists = p.dataFirst(with, lists, data)
 	return p.apply(joinIDs(lists), with, o)
 }
 
-// dropIDs takes the ids away, which must not be needed for a mask.
-func (p *plan) dropIDs() error {
-	for _, s := range p.sources {
-		if s.role == roleMask && s.ids != nil {
-			ids, err := s.readIDs(p.lim)
-			if err == nil {
-				err = p.maskWithoutIDs(s, ids)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		s.ids = nil
+// mismatch is the error that one of two files has ids.
+func mismatch(path, column, other string) error {
+	in := ""
+	if column != "" {
+		in = " in " + titleOfName(column)
 	}
-	return nil
+	return fmt.Errorf("dataset: %s: has ids%s, and %s has none: nothing says which row belongs to which sample. Give the "+
+		"other file ids, or Options.IDs none if the rows of all files are in the same order", path, in, other)
+}
+
+// countedViews keeps of files whose ids count their rows the first that has a view, unless other views have no ids: its ids are
+// those of the samples. The others are matched by their places.
+func (p *plan) countedViews(with []*source, lists [][]string, others bool) ([]*source, [][]string) {
+	for k, s := range with {
+		if p.holdsView(s) && !others {
+			return with[k : k+1], lists[k : k+1]
+		}
+	}
+	for _, s := range with {
+		p.notes = append(p.notes, fmt.Sprintf("%s: its ids count its rows, which are matched by their places", s.path))
+	}
+	return nil, nil
 }
 
 // dataFirst puts the files of data before the others, for they decide the order of the samples. From the others it drops the
@@ -102,43 +126,6 @@ func (p *plan) dataFirst(with []*source, lists [][]string, data int) ([]*source,
 // holdsView tells whether a file has one of the views.
 func (p *plan) holdsView(s *source) bool {
 	return slices.ContainsFunc(p.views, func(v *variable) bool { return p.of[v] == s })
-}
-
-// leaveCounts takes away the files whose ids only count their rows, where those of others are of another kind: what counts
-// the rows of a file says nothing of the samples of another.
-func (p *plan) leaveCounts(with []*source, lists [][]string) ([]*source, [][]string) {
-	plain := func(ids []string) bool {
-		for i, id := range ids {
-			if id != itoa(i) && id != itoa(i+1) {
-				return false
-			}
-		}
-		return true
-	}
-	if !slices.ContainsFunc(lists, func(l []string) bool { return !plain(l) }) {
-		return with, lists
-	}
-	names := map[string]bool{}
-	for _, list := range lists {
-		if !plain(list) {
-			for _, id := range list {
-				names[id] = true
-			}
-		}
-	}
-	var kept []*source
-	var left [][]string
-	for k, s := range with {
-		shared := slices.ContainsFunc(lists[k], func(id string) bool { return names[id] })
-		if plain(lists[k]) && !shared && len(with) > 1 && numbersRows(s.ids.name) {
-			p.notes = append(p.notes, fmt.Sprintf("%s: its ids only count its rows, and others have names: they are not "+
-				"used", s.path))
-			s.left = append(s.left, Omission{s.path, "column " + s.ids.name, "it counts the rows"})
-			continue
-		}
-		kept, left = append(kept, s), append(left, lists[k])
-	}
-	return kept, left
 }
 
 // onlyKnown drops the ids of a file of labels that no file of data has.
@@ -183,14 +170,6 @@ func (p *plan) apply(j *join, with []*source, o *Options) error {
 		}
 		about = append(about, origin)
 	}
-	for _, s := range p.sources {
-		if slices.Contains(with, s) {
-			continue
-		}
-		if err := p.checkWithoutIDs(s, j, with); err != nil {
-			return err
-		}
-	}
 	p.joined = j
 	verb := "from "
 	if len(with) > 1 {
@@ -212,27 +191,8 @@ func (p *plan) checkLack(s *source, j *join, lack []int, o *Options) error {
 	if s.role == roleMask {
 		cure = "add them with 0 and 1 for each view"
 	}
-	return fmt.Errorf("dataset: %s: lacks %d of the %d samples that the files have, %s among others; %s",
-		s.path, len(lack), len(j.ids), j.names(lack), cure)
-}
-
-// checkWithoutIDs matches the rows of a file without ids by their places, which the files with ids must allow.
-func (p *plan) checkWithoutIDs(s *source, j *join, with []*source) error {
-	switch {
-	case s.role == roleMask:
-		if p.of[p.mask] == s && !j.same {
-			p.notes = append(p.notes, fmt.Sprintf("%s has no ids: its rows are taken in the order of the ids of %s", s.path,
-				with[0].path))
-		}
-	case !p.holdsView(s) && !p.givesLabels(s):
-	case !j.same:
-		return fmt.Errorf("dataset: %s: has no ids, and the files that have them (%s, %s) do not have their samples in "+
-			"the same order: which rows belong together? Give it ids, or Options.IDs none to match all rows by their places",
-			s.path, with[0].path, with[1].path)
-	default:
-		p.notes = append(p.notes, fmt.Sprintf("%s has no ids: its rows are matched by their places", s.path))
-	}
-	return nil
+	return fmt.Errorf("dataset: %s: lacks %d of the %d samples that the files have, %s among others; %s. Options.IDs none "+
+		"matches the files by their places", s.path, len(lack), len(j.ids), j.names(lack), cure)
 }
 
 // givesLabels tells whether the labels come from a file.
@@ -252,7 +212,7 @@ func (p *plan) orient(labels int, o *Options) error {
 		p.either = p.why == whyEither
 		return err
 	}
-	if o.Orientation == ColumnsAreSamples {
+	if o.Orientation == ColumnsAreSamples && slices.ContainsFunc(p.views, func(v *variable) bool { return !v.transposed }) {
 		return fmt.Errorf("dataset: %s: rows that are joined by ids are the samples; Options.Orientation says columns",
 			p.views[0].file)
 	}

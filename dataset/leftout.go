@@ -34,7 +34,7 @@ func (p *plan) account(data int, o *Options) error {
 
 // accountFor notes a variable that is not read, or returns the error that it is one.
 func (p *plan) accountFor(v *variable, used map[*variable]bool, o *Options) error {
-	if used[v] {
+	if used[v] || v.asText != nil && used[v.asText] {
 		return nil
 	}
 	if v.kind == cell {
@@ -60,10 +60,8 @@ func (p *plan) accountForCell(v *variable, used map[*variable]bool, o *Options) 
 		p.left = append(p.left, Omission{v.file, v.name + " (cell of " + itoa(len(v.cells)) + ")", byChoice(v, o)})
 		return nil
 	}
-	if slices.Contains(labelNames, strings.ToLower(v.name)) && p.labels == nil && !o.NoLabels && len(v.cells) == p.n {
-		return v.errorf("is a cell of %d elements, which cannot be read as labels: in MATLAB, save grp2idx(%s) or "+
-			"double(categorical(%[2]s)); or give "+
-			"Options.Labels none", len(v.cells), v.name)
+	if err := p.cellOfTexts(v, o); err != nil {
+		return err
 	}
 	if !some && !slices.ContainsFunc(v.cells, func(c *variable) bool {
 		return c.kind == numeric || c.kind == sparse ||
@@ -76,6 +74,20 @@ func (p *plan) accountForCell(v *variable, used map[*variable]bool, o *Options) 
 		if err := p.accountFor(c, used, o); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// cellOfTexts refuses a cell with the name of labels or ids and an element for each sample.
+func (p *plan) cellOfTexts(v *variable, o *Options) error {
+	switch {
+	case len(v.cells) != p.n:
+	case slices.Contains(labelNames, strings.ToLower(v.name)) && p.labels == nil && !o.NoLabels:
+		return v.errorf("is a cell of %d elements, which cannot be read as labels: in MATLAB, save grp2idx(%s) or "+
+			"double(categorical(%[2]s)); or give Options.Labels none", len(v.cells), v.name)
+	case namesIDs(v.name) && !o.NoIDs:
+		return v.errorf("is a cell of %d elements, which cannot be read as ids: save numbers, or a table with a column of ids; "+
+			"or give Options.LeaveOut %s", len(v.cells), v.name)
 	}
 	return nil
 }
@@ -135,8 +147,11 @@ func (p *plan) whyLeft(v *variable, o *Options) (why string, view bool, err erro
 		return "not among the views of the options", false, nil
 	case v.kind == other && byLimit.MatchString(v.note):
 		return "", false, v.errorf("(%s %s) is not read: %s; give more with Options.MaxBytes", v.shapeString(), v.class, v.note)
-	case v.name == "MissingStatus":
+	case v.name == "MissingStatus" && p.index != nil:
 		return "MissingStatus is not used: index and the NaN in the views say which rows are absent", false, nil
+	case v.name == "MissingStatus" || slices.Contains(maskNames, name) && p.mask == nil:
+		return "", false, v.errorf("(%s %s) may say which views are absent, and is not read: save a matrix present (samples by "+
+			"views, 1 where a sample has the view), or give Options.LeaveOut %s", v.shapeString(), v.class, v.name)
 	case v.kind == text:
 		return p.whyTextsLeft(v), false, nil
 	case v.kind == other:
@@ -163,6 +178,8 @@ func (p *plan) whyUnreadLeft(v *variable, o *Options) (why string, view bool, er
 	switch {
 	case v.namedAsView():
 		return v.note, true, nil
+	case p.holdsViews(v) != "":
+		return v.note + ", and it holds " + p.holdsViews(v), true, nil
 	case !isTextClass(v.class):
 		return v.note, p.hasRowPerSample(v), nil
 	case slices.Contains(labelNames, strings.ToLower(v.name)) && p.labels == nil && !o.NoLabels:
@@ -172,9 +189,19 @@ func (p *plan) whyUnreadLeft(v *variable, o *Options) (why string, view bool, er
 	return v.note, false, nil
 }
 
+// holdsViews names the first member of a group or structure that has the name of a view or a row for each sample.
+func (p *plan) holdsViews(v *variable) string {
+	for _, m := range v.inside {
+		as := &variable{name: m.name, dims: m.dims}
+		if as.namedAsView() || len(m.dims) > 1 && p.hasRowPerSample(as) {
+			return m.name
+		}
+	}
+	return ""
+}
+
 // whyArrayLeft is whyLeft for an array of numbers.
 func (p *plan) whyArrayLeft(v *variable) (why string, view bool) {
-	_, vector := v.vectorLen()
 	switch {
 	case v.namedAsView():
 		return "its name is that of a view", true
@@ -182,8 +209,6 @@ func (p *plan) whyArrayLeft(v *variable) (why string, view bool) {
 		return "it has not a row for each sample", false
 	case len(v.dims) > 2:
 		return reshape(v), true
-	case v.kind == numeric && p.hasRole(v, vector):
-		return "whole numbers that mark classes or count the samples", false
 	}
 	return "it has a row for each sample", true
 }
@@ -198,7 +223,8 @@ func (p *plan) hasRowPerSample(v *variable) bool {
 
 // isTextClass tells whether a class of variables holds no numbers.
 func isTextClass(class string) bool {
-	return slices.Contains([]string{"char", "string", "struct", "function_handle", "object", "opaque", "group", "cell"}, class)
+	return slices.Contains([]string{"char", "string", "struct", "function_handle", "object", "opaque", "group", "cell",
+		"table", "timetable", "categorical", "datetime", "duration", "calendarDuration"}, class)
 }
 
 // reshape says how an array of more than two axes becomes a matrix.
@@ -207,39 +233,4 @@ func reshape(v *variable) string {
 		return fmt.Sprintf("an array of %d axes; in MATLAB, reshape(%s, size(%[2]s, 1), [])", len(v.dims), v.name)
 	}
 	return fmt.Sprintf("an array of %d axes; in Python, x.reshape(len(x), -1)", len(v.dims))
-}
-
-// hasRole tells whether a variable of the right length holds labels, marks (one 1 in each row) or numbers of the samples.
-func (p *plan) hasRole(v *variable, vector bool) bool {
-	rows, cols, _ := v.shape2()
-	if rows*cols > 1<<24 || v.typ.Size() == 0 {
-		return false
-	}
-	lim := *p.lim // what is read here is given back
-	if vector {
-		x, err := wholeNumbers(v, &lim)
-		if err != nil {
-			return false
-		}
-		if counts(x) {
-			return true
-		}
-		distinct := slices.Clone(x)
-		slices.Sort(distinct)
-		return len(slices.Compact(distinct)) <= max(2, len(x)/10)
-	}
-	_, err := oneHot(v, rows, cols, p.n, &lim)
-	return err == nil
-}
-
-// counts tells whether whole numbers are those from 0 or 1 on, in any order.
-func counts(x []int) bool {
-	sorted := slices.Clone(x)
-	slices.Sort(sorted)
-	for i, k := range sorted {
-		if k != i+sorted[0] || sorted[0] < 0 || sorted[0] > 1 {
-			return false
-		}
-	}
-	return true
 }

@@ -44,6 +44,9 @@ func (s *source) tableMask() (*variable, error) {
 
 // titleOfName says in a sentence which column a name is of.
 func titleOfName(name string) string {
+	if name == headerIDs {
+		return "its first line"
+	}
 	if strings.HasPrefix(name, "column ") {
 		return name + " (from 0)"
 	}
@@ -152,20 +155,6 @@ func countsRows(ids []string) bool {
 	return false
 }
 
-// maskWithoutIDs refuses a mask whose ids have nothing to be compared with, unless they only number its rows.
-func (p *plan) maskWithoutIDs(s *source, ids []string) error {
-	if countsRows(ids) {
-		p.notes = append(p.notes, fmt.Sprintf("%s: its ids only count its rows, and the data have none: its rows are matched "+
-			"by their places", s.path))
-		return nil
-	}
-	name := strings.TrimPrefix(s.ids.name, "column ")
-	return fmt.Errorf("dataset: %s: has ids in %s, but the data have none, so nothing says which row belongs to which "+
-		"sample; give the data ids, or, where the rows are in the order of the data, leave the column out with "+
-		"Options.LeaveOut %s",
-		s.path, titleOfName(s.ids.name), name)
-}
-
 // readPresent reads the mask of the plan.
 func (p *plan) readPresent() ([][]bool, error) {
 	order := p.maskOrder
@@ -187,7 +176,7 @@ func readMask(v *variable, order *maskOrder, n, views int, lim *limits) ([][]boo
 	if err := v.checkMask(want, n, views); err != nil {
 		return nil, err
 	}
-	x, err := readMatrix(v, lim)
+	x, err := readMaskValues(v, lim)
 	if err != nil {
 		return nil, err
 	}
@@ -220,10 +209,19 @@ func readMask(v *variable, order *maskOrder, n, views int, lim *limits) ([][]boo
 	return mask, nil
 }
 
+// readMaskValues reads the matrix of a mask row by row.
+func readMaskValues(v *variable, lim *limits) ([]float64, error) {
+	if v.kind != sparse {
+		return readMatrix(v, lim)
+	}
+	view, _, err := readView[float64](v, false, &Options{Storage: AllDense}, lim)
+	return view.Float64, err
+}
+
 // checkMask refuses a mask that has not want rows and a column for each view. n is the number of samples.
 func (v *variable) checkMask(want, n, views int) error {
 	rows, cols, ok := v.shape2()
-	if ok && v.kind == numeric && rows == want && cols == views {
+	if ok && (v.kind == numeric || v.kind == sparse) && rows == want && cols == views {
 		return nil
 	}
 	hint := ""

@@ -15,7 +15,15 @@ func (s *source) listMAT5(f io.ReaderAt, lim *limits) error {
 	if err != nil {
 		return err
 	}
+	seen := map[string]bool{}
 	for _, a := range m.Arrays {
+		if a.Name == "" {
+			continue // where MATLAB keeps what its objects hold
+		}
+		if seen[a.Name] {
+			return fmt.Errorf("holds two variables named %s", a.Name)
+		}
+		seen[a.Name] = true
 		s.vars = append(s.vars, s.matVariable(m, a, a.Name))
 	}
 	if len(s.vars) == 0 {
@@ -27,6 +35,9 @@ func (s *source) listMAT5(f io.ReaderAt, lim *limits) error {
 // matVariable describes one array.
 func (s *source) matVariable(m *mat5.File, a *mat5.Array, name string) *variable {
 	v := &variable{file: s.path, name: name, class: a.Class.String(), dims: a.Dims, colMajor: true, backed: a.Proven}
+	for _, field := range a.Fields {
+		v.inside = append(v.inside, inner{name: field})
+	}
 	if a.Logical {
 		v.class = "logical"
 	}

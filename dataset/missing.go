@@ -111,11 +111,12 @@ func (r *rawSet) place(v, row, col int) string {
 	if w := r.vars[v].whole; w != nil {
 		at += fmt.Sprintf(", which is column %d of %s", r.vars[v].pick[col], w.name)
 	}
-	if name := ""; r.vars[v].line != nil && !r.turned {
-		if name = r.vars[v].column(col); !strings.HasPrefix(name, "column ") {
-			name = "column " + name
+	if x := r.vars[v]; x.line != nil && (!r.turned || x.transposed) {
+		row = r.fileRow(v, row)
+		if x.transposed {
+			row, col = col, row
 		}
-		at += fmt.Sprintf(", which is line %d, %s of the file", r.line(v, row), name)
+		at += fmt.Sprintf(", which is line %d, %s of the file", x.line(row), titled(x.column(col)))
 	}
 	return at
 }
@@ -123,17 +124,30 @@ func (r *rawSet) place(v, row, col int) string {
 // placeOfRow is the same for a row.
 func (r *rawSet) placeOfRow(v, row int) string {
 	at := fmt.Sprintf("row %d (from 0)", row)
-	if r.vars[v].line != nil && !r.turned {
-		at += fmt.Sprintf(", which is line %d of the file", r.line(v, row))
+	switch x := r.vars[v]; {
+	case x.line == nil:
+	case x.transposed:
+		at += fmt.Sprintf(", which is %s of the file", titled(x.column(r.fileRow(v, row))))
+	case !r.turned:
+		at += fmt.Sprintf(", which is line %d of the file", x.line(r.fileRow(v, row)))
 	}
 	return at
 }
 
-func (r *rawSet) line(v, row int) int {
-	if rows := r.rowsOf(v); rows != nil {
-		row = slices.Index(rows, row)
+// titled is the name of a column in a sentence.
+func titled(name string) string {
+	if strings.HasPrefix(name, "column ") {
+		return name
 	}
-	return r.vars[v].line(row)
+	return "column " + name
+}
+
+// fileRow is the row of the file that row of a view comes from.
+func (r *rawSet) fileRow(v, row int) int {
+	if rows := r.rowsOf(v); rows != nil {
+		return slices.Index(rows, row)
+	}
+	return row
 }
 
 // nanError is about the first row with NaN, which has some but not in all columns, or in all.

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/largemvc/largemvc/internal/textfile"
@@ -101,6 +100,7 @@ type fieldClass uint16
 
 const (
 	numberField  fieldClass = 1 << iota
+	boolField               // true or false
 	missingField            // empty, NA, nan, …
 	commaField              // a number with a decimal comma: 0,5
 	groupedField            // a number with separators of thousands: 1,234.5 or 1 234
@@ -109,7 +109,7 @@ const (
 	wordField               // any other text
 	countsFrom0             // of a column: every field is the number of its record, from 0
 	countsFrom1             // the same, from 1
-	daysOnly                // of a column: every field is a day written as 20240501
+	moreThanBits            // of a column: a field is neither 0 nor 1
 )
 
 // textField are the classes that are no numbers in any notation.
@@ -136,6 +136,9 @@ func classify(f []byte) fieldClass {
 		return missingField
 	}
 	if _, ok := parseNumber(f); ok {
+		if f[0]|0x20 == 't' || f[0]|0x20 == 'f' {
+			return boolField
+		}
 		return numberField
 	}
 	if len(f) > 40 {
@@ -172,14 +175,30 @@ func strange(f []byte) fieldClass {
 	return wordField
 }
 
-// isDay tells whether a field is a day of the years 1900 to 2099 written as eight digits.
-func isDay(f []byte) bool {
-	if len(f) != 8 || f[0] != '1' && f[0] != '2' || f[0] == '1' && f[1] != '9' || f[0] == '2' && f[1] != '0' {
-		return false
-	}
-	_, err := time.Parse("20060102", string(f))
-	return err == nil
+// thousands gathers what tells points that separate thousands from decimal points.
+type thousands struct {
+	first   csvPlace // a number such as 1.984
+	decimal bool     // a number has a point elsewhere, or a whole number above 999 has none: points are decimal
 }
+
+// look takes in a number.
+func (t *thousands) look(f []byte, line, column int) {
+	if t.decimal {
+		return
+	}
+	digits := bytes.TrimLeft(f, "+-")
+	whole, after, point := bytes.Cut(digits, []byte{'.'})
+	switch {
+	case !point:
+		t.decimal = len(whole) > 3
+	case len(whole) > 0 && len(whole) < 4 && whole[0] != '0' && len(after) == 3 && isDigits(after):
+		t.first.keep(f, line, column)
+	default:
+		t.decimal = true
+	}
+}
+
+func isDigits(s []byte) bool { return len(bytes.Trim(s, "0123456789")) == 0 }
 
 // parseComma is parseNumber for numbers with a decimal comma, which it turns into a point in place.
 func parseComma(s []byte) (float64, bool) {

@@ -31,6 +31,9 @@ func Open(ctx context.Context, paths []string, o Options) (*Set, error) {
 	return set, nil
 }
 
+// turns tells whether a variable is read the other way round.
+func (p *plan) turns(v *variable) bool { return p.turned && !v.transposed }
+
 // unchanged returns an error if a file has been written since it was opened, in place of one of reading, which may come from
 // that; else that one. A reading that was called off stays so; one that came to its end does not count if a file was changed.
 func (p *plan) unchanged(ctx context.Context, reading error) error {
@@ -201,6 +204,9 @@ func (p *plan) choose(data int, o *Options) error {
 		p.notes = append(p.notes, s.notes...)
 	}
 	if err := p.chooseLabels(data, o); err != nil {
+		return err
+	}
+	if err := p.turnProved(data, o); err != nil {
 		return err
 	}
 	for _, s := range p.sources[:data] {
@@ -417,7 +423,7 @@ func (s *source) onlyTaken(taken map[*variable]bool) bool {
 	some := false
 	for _, v := range s.vars {
 		switch {
-		case taken[v]:
+		case taken[v], v.asText != nil && taken[v.asText]:
 			some = true
 		default:
 			if !slices.Contains(append(labelNames, maskNames...), strings.ToLower(s.base())) {

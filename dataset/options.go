@@ -24,7 +24,7 @@ type Options struct {
 	// LeaveOut names variables, columns of a table and files of a folder that are not read. Patterns (*, ?, [a-z]) are allowed.
 	LeaveOut []string
 	// IDs names the variable or CSV column with the ids of the samples; a column may be given by its number. Empty: a usual
-	// name, a column of texts that are all different, or a first column that counts the samples and has no telling name.
+	// name, or the first column of a table if its header has no name for it.
 	IDs string
 	// NoIDs ignores ids: the rows of several files are matched by their places.
 	NoIDs bool
@@ -47,7 +47,8 @@ type Options struct {
 	// MaskFile is a further file with an n×V matrix: 0 absent, 1 present. The header of a table names the views, in any order.
 	// Its ids are matched with those of the data.
 	MaskFile string
-	// Orientation selects whether rows or columns are samples.
+	// Orientation selects whether rows or columns are samples. In a table of columns the first line has the ids, and a first
+	// column of texts names the features.
 	Orientation Orientation
 	// Triplets reads views of three columns as (row, column, value). Rows and columns count from 1, or from 0 if a 0 occurs.
 	Triplets bool
@@ -111,11 +112,12 @@ type Header uint8
 
 // The headers.
 const (
-	// AutoHeader reads the first line as names if it has a field that is not a number.
+	// AutoHeader reads the first line as names if it has a field that is not a number. It is an error if a first line of
+	// numbers may be names.
 	AutoHeader Header = iota
 	// WithHeader takes the first line for names.
 	WithHeader
-	// NoHeader takes the first line for data.
+	// NoHeader takes the first line for data unless it certainly has names: texts above numbers.
 	NoHeader
 )
 
@@ -124,7 +126,8 @@ type Decimal uint8
 
 // The separators of decimals.
 const (
-	// AutoDecimal reads a comma as the decimal separator if no number has a point and no comma can be a separator of thousands.
+	// AutoDecimal reads a comma as the decimal separator if no number has a point. It is an error if commas or points may
+	// separate thousands.
 	AutoDecimal Decimal = iota
 	// DecimalPoint reads 0.5.
 	DecimalPoint

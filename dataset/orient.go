@@ -12,6 +12,9 @@ func orient(views []*variable, labels int, counted string, o Orientation) (turne
 	rows, cols := -1, -1 // the common number, −1 not seen yet, −2 different
 	for _, v := range views {
 		r, c, _ := v.shape2()
+		if v.transposed {
+			c = r
+		}
 		rows, cols = common(rows, r), common(cols, c)
 	}
 	fits := func(n int) bool { return n > 0 && (labels == 0 || n == labels) }
@@ -22,7 +25,7 @@ func orient(views []*variable, labels int, counted string, o Orientation) (turne
 	switch {
 	case byRows:
 		return false, rows, why, nil
-	case byCols && !(o == AutoOrientation && labels == 0 && slices.ContainsFunc(views, namesFeatures)):
+	case byCols && !(o == AutoOrientation && slices.ContainsFunc(views, namesFeatures)):
 		return true, cols, why, nil
 	}
 	return false, 0, "", unlikeSamples(views, labels, counted)
@@ -55,16 +58,16 @@ func unlikeSamples(views []*variable, labels int, counted string) error {
 	if labels > 0 {
 		with = fmt.Sprintf("with %d %s", labels, counted)
 	}
-	hint := ""
+	hint := "; if columns are the samples, give Options.Orientation columns"
 	if looksLikeTriplets(views) {
-		hint = "; three columns each: they may be (row, column, value) triplets, see Options.Triplets"
+		hint += "; three columns each: they may be (row, column, value) triplets, see Options.Triplets"
 	}
 	return fmt.Errorf("dataset: %s: views of different numbers of samples, or not those of the %s:%s, %s%s",
 		views[0].file, counted, shapes.String(), with, hint)
 }
 
-// namesFeatures tells whether a view is a table whose header names its columns: without a word of the options or labels these
-// are features.
+// namesFeatures tells whether a view is a table whose header names its columns: these are features unless the options or ids say
+// otherwise.
 func namesFeatures(v *variable) bool { return v.fromTable && v.names != nil }
 
 // whyEither says that a matrix could as well be read the other way round.

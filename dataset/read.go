@@ -42,7 +42,22 @@ func readView[T elem.Float](v *variable, turnedFile bool, o *Options, lim *limit
 		b.bad.lossy = b.round.lossy()
 	}
 	view, err := b.view(v.name)
+	if v.parts != nil && v.parts.logical {
+		clampOnes(view.Float32)
+		clampOnes(view.Float64)
+		if view.Sparse != nil {
+			clampOnes(view.Sparse.Float32)
+			clampOnes(view.Sparse.Float64)
+		}
+	}
 	return view, b.bad, v.wrap(err)
+}
+
+// clampOnes makes sums of ones 1.
+func clampOnes[T elem.Float](x []T) {
+	for i := range x {
+		x[i] = min(x[i], 1)
+	}
 }
 
 // prove reads a numeric variable once without keeping it, where its memory is needed at once (values that do not come in

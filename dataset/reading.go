@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // Reading says how files were read: what became a view, the classes and the ids, and what was left out.
@@ -41,7 +43,7 @@ type Omission struct {
 func (r *Reading) Lines() []string {
 	var out []string
 	line := func(name, format string, args ...any) {
-		out = append(out, fmt.Sprintf("%-9s ", name)+printable(fmt.Sprintf(format, args...)))
+		out = append(out, fmt.Sprintf("%-9s ", name)+textfile.Printable(fmt.Sprintf(format, args...)))
 	}
 	for v := range r.Views {
 		x := &r.Views[v]
@@ -131,6 +133,9 @@ func (v *variable) origin() string {
 	if !v.fromTable {
 		return v.name + " in " + v.file
 	}
+	if v.name == headerIDs {
+		return "the first line of " + v.file
+	}
 	if v.kind == text && strings.HasPrefix(v.name, "column ") {
 		return v.name + " (from 0) of " + v.file
 	}
@@ -170,6 +175,7 @@ func (p *plan) warn(set *Set, named bool) {
 		p.warnings = append(p.warnings, fmt.Sprintf("all labels are %s", set.LabelNames[0]))
 	}
 	p.warnOfTwins(set)
+	p.warnOfFormulas()
 	if p.turned && p.why == whyOnly && len(p.views) > 1 {
 		p.warnings = append(p.warnings, fmt.Sprintf("the columns are read as the %d samples, since only their number is the "+
 			"same in all views; Options.Orientation columns confirms it, Options.Orientation rows says that it is wrong", n))
@@ -182,6 +188,20 @@ func (p *plan) warn(set *Set, named bool) {
 			p.warnings = append(p.warnings, fmt.Sprintf("%d samples of %d features in %s: if the columns are the "+
 				"samples, give Options.Orientation columns", n,
 				cols, p.views[v].origin()))
+			return
+		}
+	}
+}
+
+// warnOfFormulas adds ids that a spreadsheet would run.
+func (p *plan) warnOfFormulas() {
+	if p.joined == nil {
+		return
+	}
+	for _, id := range p.joined.ids {
+		if _, number := parseNumber([]byte(id)); !number && id != "" && strings.ContainsRune("=+-@\t\r", rune(id[0])) {
+			p.warnings = append(p.warnings, fmt.Sprintf("the id %q begins as a formula of a spreadsheet does, and files of "+
+				"results have it as it is: do not open them there", id))
 			return
 		}
 	}

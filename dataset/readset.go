@@ -91,7 +91,7 @@ func readViews[T elem.Float](p *plan, set *Set, o *Options) ([]badValues, error)
 	bad := make([]badValues, len(p.views))
 	for i, v := range p.views {
 		var err error
-		if set.Views[i], bad[i], err = readView[T](v, p.turned, o, p.lim); err != nil {
+		if set.Views[i], bad[i], err = readView[T](v, p.turns(v), o, p.lim); err != nil {
 			return nil, err
 		}
 		if rows := p.rowsOf[p.of[v]]; rows != nil {
@@ -99,7 +99,7 @@ func readViews[T elem.Float](p *plan, set *Set, o *Options) ([]badValues, error)
 				return nil, v.wrap(err)
 			}
 		}
-		if v.names != nil && !p.turned {
+		if v.names != nil && !p.turns(v) {
 			if err := p.lim.Take("the names of features", 16*int64(set.Views[i].Cols)); err != nil {
 				return nil, v.wrap(err)
 			}
@@ -141,7 +141,9 @@ func (p *plan) readLabels(set *Set, o *Options) error {
 		if err := p.lim.Take("labels", heldLabels(labels, names)); err != nil {
 			return v.wrap(err)
 		}
-		read = append(read, v)
+		if read = append(read, v); v.unnamed {
+			p.notes = append(p.notes, v.name+" is an enumeration: its classes have its numbers, and not its names")
+		}
 		if i > 0 && set.Labels != nil {
 			if err := agree(set.Labels, labels, set.LabelNames, names); err != nil {
 				return v.errorf("and %s %w", p.labels[0].name, err)

@@ -141,7 +141,7 @@ func (r *rounding) add(j int, x float64) {
 	first := float64(r.first[j])
 	d := math.Abs(x - first)
 	switch {
-	case d == 0:
+	case d == 0 && r.state[j] == exactColumn:
 		return
 	case d > nearShare*math.Abs(first) && d > leastRange:
 		r.state[j] = wideColumn

@@ -198,7 +198,7 @@ func (s *RowSet) view(ctx context.Context, v *variable, o *Options) (*Rows, erro
 		return nil, err
 	}
 	r := &Rows{Name: v.name, file: in.file, variable: in.name, rows: rows, cols: cols, width: cols, typ: in.typ}
-	if in.names != nil && !p.turned {
+	if in.names != nil && !p.turns(in) {
 		if r.Features, err = in.names(); err != nil {
 			return nil, in.wrap(err)
 		}
@@ -206,7 +206,7 @@ func (s *RowSet) view(ctx context.Context, v *variable, o *Options) (*Rows, erro
 	if v.whole != nil {
 		r.choose(v.pick)
 	}
-	turned := in.colMajor != p.turned
+	turned := in.colMajor != p.turns(in)
 	if in.place != nil {
 		at, err := in.place()
 		if err != nil {
@@ -244,7 +244,7 @@ func (s *RowSet) rowShape(v, in *variable) (rows, cols int, err error) {
 	case p.rowsOf[p.of[v]] != nil || p.joined != nil && !p.joined.same:
 		return 0, 0, v.errorf("is joined to others by ids; write the files in one order, which can be read row by row")
 	}
-	if p.turned {
+	if p.turns(in) {
 		rows, cols = cols, rows
 	}
 	return rows, cols, nil

@@ -116,6 +116,6 @@ func (s *source) scipyMatrix(prefix string, data, indices, indptr, shape, format
 		m.dims = append(m.dims, int(d))
 	}
 	part := func(v *variable) func() (*variable, error) { return func() (*variable, error) { return v, nil } }
-	m.parts = &parts{byRow: byRow, index: part(indices), ptr: part(indptr), value: part(data)}
+	m.parts = &parts{byRow: byRow, logical: data.class == "bool", index: part(indices), ptr: part(indptr), value: part(data)}
 	return m, nil
 }

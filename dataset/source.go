@@ -30,6 +30,7 @@ type source struct {
 	csv       bool
 	columns   string     // of a CSV file, for messages
 	table     *columns   // of a CSV file
+	text      *csvFile   // of a CSV file
 	csvLabels *variable  // the column of a CSV file that gives the classes
 	ids       *variable  // what names the samples
 	idsAsked  bool       // whether a CSV file has them in the column that the options name

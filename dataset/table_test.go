@@ -36,8 +36,8 @@ func TestTable(t *testing.T) {
 			t.Errorf("left out %q, want %q", left, c.left)
 		}
 	}
-	s := mustRead(t, "t.csv", []byte("1,2,3\n4,5,6\n"), Options{Table: []TableView{view("a", "2"), view("b", "0-1")}})
-	if got := values(&s.Views[0]) + " " + values(&s.Views[1]); got != "3|6 1 2|4 5" {
+	s := mustRead(t, "t.csv", []byte("1,7,2\n4,5,6\n"), Options{Table: []TableView{view("a", "2"), view("b", "0-1")}})
+	if got := values(&s.Views[0]) + " " + values(&s.Views[1]); got != "2|6 1 7|4 5" {
 		t.Error(got)
 	}
 	for _, c := range []struct {

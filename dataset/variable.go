@@ -34,21 +34,24 @@ type variable struct {
 	colMajor bool
 	backed   bool
 	anyOrder bool
+	unnamed  bool // the numbers stand for names that are not read
 	stream   func(run func(off int, raw []byte) error) error
 	// place says where the elements lie one after another in the file, in storage order; nil: they do not.
 	place func() (at int64, err error)
 
+	inside  []inner                  // other: what a group or a structure holds
 	parts   *parts                   // sparse
 	cells   []*variable              // cell
 	strings func() ([]string, error) // text; equal strings share their memory, which is booked
 
 	// For what comes from a table.
-	fromTable bool
-	line      func(row int) int        // line of the file, from 1; nil without
-	column    func(col int) string     // name of a column, for messages; nil without
-	names     func() ([]string, error) // names of all columns; nil without
-	namedBy   *variable                // the array that names the columns
-	asText    *variable                // the only column as texts, for labels; nil without
+	fromTable  bool
+	transposed bool                     // its rows are columns of the file
+	line       func(row int) int        // line of the file, from 1; nil without
+	column     func(col int) string     // name of a column, for messages; nil without
+	names      func() ([]string, error) // names of all columns; nil without
+	namedBy    *variable                // the array that names the columns
+	asText     *variable                // the only column as texts, for labels; nil without
 
 	// For a view of some columns of a matrix.
 	whole *variable // the matrix; nil for others
@@ -58,10 +61,17 @@ type variable struct {
 // parts are the vectors that make a sparse matrix by columns (or rows), as MATLAB and SciPy store it. They are asked for in
 // this order.
 type parts struct {
-	byRow bool
-	index func() (*variable, error) // row (column) of each entry
-	ptr   func() (*variable, error) // one more than there are columns (rows)
-	value func() (*variable, error)
+	byRow   bool
+	logical bool                      // entries of one place are 1
+	index   func() (*variable, error) // row (column) of each entry
+	ptr     func() (*variable, error) // one more than there are columns (rows)
+	value   func() (*variable, error)
+}
+
+// inner is what a group or a structure holds.
+type inner struct {
+	name string
+	dims []int // nil where they are not known
 }
 
 // variableBytes is the memory of a variable that is listed, beside its name.

@@ -9,29 +9,34 @@ import (
 	"text/tabwriter"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/internal/textfile"
 	"github.com/largemvc/largemvc/score"
 )
 
 const aboutCompare = `Usage: largemvc compare [flags] A.csv B.csv
 
 Scores two labelings of the same samples against each other, and prints which label of A is which label of B. The labels
-are in the column label (or cluster, class, y …) or in the only column. A column id or sample that both files have joins the
-samples in any order; otherwise row i of both files is the same sample. A missing label (empty, NA, NaN, null …) is an error.
-The files are CSV ` + labelTexts + `.
-Lines that begin with # are comments; a comment that may be a record is an error.
+are in the column label (or cluster, class, y …) or in the only column. If both files have ids, the samples are joined by them,
+in any order; if neither has, by their places. A missing label (empty, NA, NaN, null …) is an error. The files are read like those
+of -labels.
 
   largemvc compare monday.csv tuesday.csv
 `
 
 // compareOptions is what the flags of compare say.
 type compareOptions struct {
-	column string
-	json   bool
+	column, id string
+	header     dataset.Header
+	json       bool
 }
 
 func compareFlags(o *compareOptions) *flags {
 	f := newFlags("compare")
 	f.string(&o.column, "column", "`NAME` of the column of labels; by default a usual name, or the only column")
+	f.string(&o.id, "id", "`NAME` of the column of ids; none: match the rows by their places. By default a usual name")
+	f.value(oneOf(&o.header, dataset.AutoHeader, dataset.WithHeader, dataset.NoHeader), "header",
+		"whether the first line names the columns: `auto|yes|no`")
 	f.bool(&o.json, "json", "print one JSON object instead of the tables")
 	return f
 }
@@ -70,7 +75,7 @@ type matched struct {
 	SizeB  int    `json:"size_b"`
 }
 
-func runCompare(_ context.Context, args []string, stdout, _ io.Writer) error {
+func runCompare(ctx context.Context, args []string, stdout, _ io.Writer) error {
 	o := &compareOptions{}
 	f := compareFlags(o)
 	paths, err := f.parse(args)
@@ -80,11 +85,15 @@ func runCompare(_ context.Context, args []string, stdout, _ io.Writer) error {
 	if len(paths) != 2 {
 		return usagef("compare: give two files of labels ('largemvc compare -h' explains the use)")
 	}
-	a, err := readLabeling(paths[0], o.column)
+	read := dataset.Options{Labels: o.column, IDs: o.id, Header: o.header}
+	if o.id == "none" {
+		read.IDs, read.NoIDs = "", true
+	}
+	a, err := dataset.ReadLabels(ctx, paths[0], read)
 	if err != nil {
 		return err
 	}
-	b, err := readLabeling(paths[1], o.column)
+	b, err := dataset.ReadLabels(ctx, paths[1], read)
 	if err != nil {
 		return err
 	}
@@ -98,16 +107,20 @@ func runCompare(_ context.Context, args []string, stdout, _ io.Writer) error {
 	return c.table(stdout)
 }
 
-func newComparison(a, b *labeling) (*comparison, error) {
-	labels, how, err := a.align(b)
+func newComparison(a, b *dataset.Labeling) (*comparison, error) {
+	rows, how, err := b.Align(a.Path, a.IDs, len(a.Labels))
 	if err != nil {
 		return nil, err
 	}
-	t, err := score.NewContingency(a.labels, labels)
+	labels := make([]int, len(rows))
+	for i, row := range rows {
+		labels[i] = b.Labels[row]
+	}
+	t, err := score.NewContingency(a.Labels, labels)
 	if err != nil {
 		return nil, err
 	}
-	s, err := largemvc.Evaluate(a.labels, labels)
+	s, err := largemvc.Evaluate(a.Labels, labels)
 	if err != nil {
 		return nil, err
 	}
@@ -116,13 +129,13 @@ func newComparison(a, b *labeling) (*comparison, error) {
 		return nil, err
 	}
 	c := &comparison{
-		Samples: len(labels), Matched: how, ARI: s.ARI, NMI: s.NMI, ACC: s.ACC, Homogeneity: s.Homogeneity,
+		Samples: len(labels), Matched: "by " + how, ARI: s.ARI, NMI: s.NMI, ACC: s.ACC, Homogeneity: s.Homogeneity,
 		Completeness: s.Completeness, Counts: t.Counts(),
 	}
 	_, sizesA := t.Classes()
 	_, sizesB := t.Clusters()
-	c.A, c.B = labelInfo{a.path, a.column, a.names, sizesA}, labelInfo{b.path, b.column, b.names, sizesB}
-	of := make([]int, len(a.names)) // A's label → B's
+	c.A, c.B = labelInfo{a.Path, a.Column, a.Names, sizesA}, labelInfo{b.Path, b.Column, b.Names, sizesB}
+	of := make([]int, len(a.Names)) // A's label → B's
 	for i := range of {
 		of[i] = -1
 	}
@@ -130,14 +143,14 @@ func newComparison(a, b *labeling) (*comparison, error) {
 		of[i] = k
 	}
 	for i, k := range of {
-		p := matched{A: a.names[i], SizeA: sizesA[i]}
+		p := matched{A: a.Names[i], SizeA: sizesA[i]}
 		if k >= 0 {
-			p.B, p.Shared, p.SizeB = b.names[k], c.Counts[i][k], sizesB[k]
+			p.B, p.Shared, p.SizeB = b.Names[k], c.Counts[i][k], sizesB[k]
 			c.order = append(c.order, k)
 		}
 		c.Pairs = append(c.Pairs, p)
 	}
-	for k := range b.names {
+	for k := range b.Names {
 		if !slices.Contains(c.order, k) {
 			c.order = append(c.order, k)
 		}
@@ -150,7 +163,10 @@ const widestTable = 25
 
 func (c *comparison) table(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	line := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(t, "%s\t%s\n", name, textfile.Printable(fmt.Sprintf(format, args...)))
+	}
+	shown := textfile.Printable
 	line("samples", "%d, joined %s", c.Samples, c.Matched)
 	line("A", "%s of %s, column %s", count(len(c.A.Labels), "label"), c.A.Path, c.A.Column)
 	line("B", "%s of %s, column %s", count(len(c.B.Labels), "label"), c.B.Path, c.B.Column)
@@ -163,10 +179,10 @@ func (c *comparison) table(w io.Writer) error {
 	fmt.Fprintln(t, "\nA\tB\tshared\tof A\tof B")
 	for _, p := range c.Pairs {
 		if p.B == "" {
-			fmt.Fprintf(t, "%s\t–\t\t%d\t\n", p.A, p.SizeA)
+			fmt.Fprintf(t, "%s\t–\t\t%d\t\n", shown(p.A), p.SizeA)
 			continue
 		}
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\n", p.A, p.B, p.Shared, p.SizeA, p.SizeB)
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\n", shown(p.A), shown(p.B), p.Shared, p.SizeA, p.SizeB)
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -178,11 +194,11 @@ func (c *comparison) table(w io.Writer) error {
 	r := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(r, "\nA \\ B\t")
 	for _, k := range c.order {
-		fmt.Fprintf(r, "%s\t", c.B.Labels[k])
+		fmt.Fprintf(r, "%s\t", shown(c.B.Labels[k]))
 	}
 	fmt.Fprintln(r)
 	for i, name := range c.A.Labels {
-		fmt.Fprintf(r, "%s\t", name)
+		fmt.Fprintf(r, "%s\t", shown(name))
 		for _, k := range c.order {
 			fmt.Fprintf(r, "%d\t", c.Counts[i][k])
 		}

@@ -46,11 +46,11 @@ type dataOptions struct {
 // dataFlags adds the flags of o, but for the data themselves.
 func (o *dataOptions) dataFlags(f *flags) {
 	f.string(&o.labels, "labels", "`NAME|FILE`: the variable or CSV column (its name, or its number from 0) that holds the "+
-		"classes, or, where there is none,\na file with them, of any format of -data, CSV "+
-		labelTexts+";\nnone: use no classes. By default a variable or column of a usual name is taken")
+		"classes, or, where there is none,\na file with them, of any format of -data; none: use no classes. By "+
+		"default one of a usual name")
 	f.string(&o.id, "id", "`NAME` of the variable or CSV column that names the samples; files are joined by it, in whatever "+
-		"order they have them.\nnone: match the rows of files by their places. By default a usual name, or a column of texts "+
-		"that are all different")
+		"order they have them.\nnone: match the rows of files by their places. By default a column id or of another usual "+
+		"name, or the\nindex of pandas and R")
 	f.string(&o.views, "views", "`NAMES` of the variables that hold the views, with commas between them, X{2} being an "+
 		"element of a cell; by default\nthe usual names")
 	f.value(tableViews{&o.table}, "view", "`NAME=COLUMNS` of a CSV file, or of the only matrix of other files (see "+
@@ -73,10 +73,11 @@ func (o *dataOptions) dataFlags(f *flags) {
 		"how views are held: `auto|keep|never|always`. auto: sparse where at most 5 % of the entries are not zero, which "+
 			"trains faster\nand takes less memory; keep: as in the file; never and always: all dense, all sparse")
 	f.value(oneOf(&o.orientation, dataset.AutoOrientation, dataset.RowsAreSamples, dataset.ColumnsAreSamples), "orientation",
-		"axis of the matrices that counts the samples: `auto|rows|columns`. auto: by the labels and the sizes of the views")
+		"axis of the matrices that counts the samples: `auto|rows|columns`. auto: by the labels and the sizes of the views;\n"+
+			"of tables the rows, unless the first line has the ids of another file")
 	f.value(oneOf(&o.header, dataset.AutoHeader, dataset.WithHeader, dataset.NoHeader), "header",
-		"whether the first line of a CSV file names "+
-			"its columns: `auto|yes|no`")
+		"whether the first line of a CSV file names its columns, where that is not certain: `auto|yes|no`. auto: an error "+
+			"says so")
 	f.value(oneOf(&o.decimal, dataset.AutoDecimal, dataset.DecimalPoint, dataset.DecimalComma), "decimal",
 		"how a CSV file writes decimals: `auto|point|comma`, 0.5 or 0,5")
 	f.int(&o.maxMemory, "max-memory", 0, "`MIB` that the values may take at most; 0: 1024, or 128 times the size of the "+

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"unicode"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // fieldFlags has the flags that set the fields of largemvc.Config and dataset.Options. The packages name fields in their
@@ -81,13 +81,5 @@ func oneLine(err error) string {
 		}
 		lines[i] = l
 	}
-	return strings.Map(visible, strings.Join(lines, "; "))
-}
-
-// visible keeps what files have in their names from speaking to the terminal.
-func visible(r rune) rune {
-	if unicode.IsControl(r) {
-		return '�'
-	}
-	return r
+	return textfile.Printable(strings.Join(lines, "; "))
 }

@@ -73,8 +73,8 @@ func fitFlags(o *fitOptions) *flags {
 			"balanced: zscore divided by √d;\nunit: each sample to norm 1; auto: both with neighbours, else sample")
 	f.bool(&c.PlainReadOut, "plain-read-out",
 		"run the last k-means on the rows of H as they are, not at norm 1; the preset paper always does")
-	f.string(&o.startLabels, "start-labels", "CSV `FILE`, "+labelTexts+", with the initial\nclustering: a label (0 to M−1) "+
-		"for each sample in the column label or the only column, joined by a column id; none by default")
+	f.string(&o.startLabels, "start-labels", "`FILE` with the initial clustering: a label (0 to M−1) for each sample, read and "+
+		"joined to the\nsamples as a file of -labels is; none by default")
 
 	f.group("Neighbours")
 	f.value(amount[int]{&c.Neighborhood.Neighbors, "auto", "none", true}, "neighbors",

@@ -68,6 +68,12 @@ func writeHoles(t *testing.T, folder string, share float64, n int, parts ...int)
 			at += rows
 		}
 		all = append(all, x)
+		if len(parts) > 0 {
+			pattern := filepath.Join(folder, fmt.Sprintf("x%d-%%d.npy", v))
+			if status, _, stderr := runLine("inspect", "-manifest", pattern); status != exitOK {
+				t.Fatal(stderr)
+			}
+		}
 	}
 	return all
 }
@@ -107,7 +113,26 @@ func TestShards(t *testing.T) {
 	}
 	writeNPY(t, filepath.Join(folder, "y-0.npy"), 10, 2, make([]float32, 20))
 	writeNPY(t, filepath.Join(folder, "y-1.npy"), 10, 3, make([]float32, 30))
+	for k, rows := range map[string]int{"g-0": 10, "g-1": 10, "g-3": 10, "m-0": 10, "m-1": 10, "n-0": 10, "n-1": 10} {
+		writeNPY(t, filepath.Join(folder, k+".npy"), rows, 2, make([]float32, rows*2))
+	}
+	status, stdout, stderr := runLine("inspect", "-manifest", filepath.Join(folder, "m-%d.npy"),
+		filepath.Join(folder, "n-%d.npy"))
+	if status != exitOK || !strings.Contains(stdout, "m-manifest.json: 20 rows in 2 files") {
+		t.Errorf("status %d: %s%s", status, stdout, stderr)
+	}
+	if err := os.Remove(filepath.Join(folder, "m-1.npy")); err != nil {
+		t.Fatal(err)
+	}
+	writeNPY(t, filepath.Join(folder, "n-1.npy"), 9, 2, make([]float32, 18))
+	writeNPY(t, filepath.Join(folder, "p-0.npy"), 10, 2, make([]float32, 20))
+	status, stdout, stderr = runLine("inspect", "-manifest", filepath.Join(folder, "g-%d.npy"))
+	checkFailure(t, "a gap", exitError, status, stdout, stderr, "there is no "+filepath.Join(folder, "g-2.npy"))
+	status, stdout, stderr = runLine("inspect", "-manifest", filepath.Join(folder, "x1.npy"))
+	checkFailure(t, "no number", exitUsage, status, stdout, stderr, "-manifest is for files with %d")
 	for paths, want := range map[string]string{
+		"g-%d.npy": "g-2.npy, but", "m-%d.npy": "there is no m-1.npy, which", "n-%d.npy": "n-1.npy has 9 rows",
+		"p-%d.npy": "inspect -manifest",
 		"z-%d.npy": "there is no", "y-%d.npy": "y-1.npy has 3 columns", "x0.npy y-0.npy": "y-0.npy has 10 rows",
 		"z.npy": "no such file",
 	} {

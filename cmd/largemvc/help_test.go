@@ -41,10 +41,9 @@ func TestShortHelp(t *testing.T) {
 
 // TestHelpOfFiles: the help says which files of labels are read, and what is written by a training that is interrupted.
 func TestHelpOfFiles(t *testing.T) {
-	const forms = "with commas, tabs, semicolons or bars, in UTF-16 or packed by gzip too"
 	for _, test := range []struct{ command, flag, want string }{
-		{"fit", "labels", "CSV " + forms}, {"predict", "labels", "CSV " + forms},
-		{"fit", "start-labels", "CSV FILE, " + forms}, {"compare", "", "CSV " + forms},
+		{"fit", "labels", "of any format of -data"}, {"predict", "labels", "of any format of -data"},
+		{"fit", "start-labels", "as a file of -labels is"}, {"compare", "", "like those"},
 		{"fit", "out", "interrupted training writes its state so far, with status 1"},
 		{"fit", "save", "interrupted training writes its state so far, with status 1"},
 	} {

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/dataset/views"
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // input is a data set as the network takes it.
@@ -40,9 +40,6 @@ func (in *input) closing(err error) error {
 // newDiskInput gives a set whose views stay on disk to the network.
 func (o *dataOptions) newDiskInput(set *dataset.RowSet) (*input, error) {
 	x, err := views.OfRows(set)
-	if err == nil {
-		err = o.placeLabels(set.Labels, set.IDs, &set.Reading)
-	}
 	if err != nil {
 		return nil, errors.Join(err, set.Close())
 	}
@@ -83,7 +80,7 @@ func read(ctx context.Context, o *fitOptions) (*input, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := complete(o, in); err != nil {
+		if err := complete(ctx, o, in); err != nil {
 			return nil, in.closing(err)
 		}
 		return in, nil
@@ -99,7 +96,7 @@ func read(ctx context.Context, o *fitOptions) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	return in, complete(o, in)
+	return in, complete(ctx, o, in)
 }
 
 // drop takes views away from a complete set. Their rows keep their values, which are never read.
@@ -119,7 +116,7 @@ func (o *fitOptions) drop(set *dataset.Set) error {
 }
 
 // complete fills and checks what of the configuration depends on the data.
-func complete(o *fitOptions, in *input) error {
+func complete(ctx context.Context, o *fitOptions, in *input) error {
 	c := &o.config
 	c.Machine.Overwrite = !o.looksAgain()
 	if o.trust != "" && len(in.views) < 2 {
@@ -147,7 +144,7 @@ func complete(o *fitOptions, in *input) error {
 		return nil
 	}
 	var err error
-	c.StartLabels, err = readStartLabels(o.startLabels, in.samples, c.Anchors, in.ids)
+	c.StartLabels, err = o.readStartLabels(ctx, o.startLabels, in.samples, c.Anchors, in.ids)
 	return err
 }
 
@@ -164,6 +161,6 @@ func warnings(w io.Writer, r *dataset.Reading) {
 
 func warn(w io.Writer, texts []string) {
 	for _, text := range texts {
-		fmt.Fprintln(w, "largemvc: warning: "+strings.Map(visible, text))
+		fmt.Fprintln(w, "largemvc: warning: "+textfile.Printable(text))
 	}
 }

@@ -17,6 +17,7 @@ import (
 type inspectOptions struct {
 	dataOptions
 	clusters int
+	manifest bool
 }
 
 const aboutInspect = `Usage: largemvc inspect [flags] FILE…, or largemvc inspect -data FILE [flags]
@@ -34,6 +35,8 @@ func inspectFlags(o *inspectOptions) *flags {
 	f.value(paths{&o.data}, "data", "`FILE` or folder with the data, like an argument; - is standard input. Repeat it for one "+
 		"file per view")
 	o.dataFlags(f)
+	f.bool(&o.manifest, "manifest", "write beside the files of each -data with %d in place of a number how many they are, and "+
+		"the rows of each:\nfit -mpi reads no such files without it")
 	f.group("Memory")
 	f.int(&o.clusters, "clusters", 0, "`C`, the number of clusters for the estimate of memory; 0: the number of "+
 		"classes in the labels, else 10")
@@ -53,6 +56,11 @@ func runInspect(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	}
 	if len(o.data) == 0 {
 		return usagef("inspect: FILE is missing ('largemvc inspect -h' explains the use)")
+	}
+	if o.manifest {
+		options := o.options(32)
+		options.NoLabels, options.Labels = true, ""
+		return writeManifests(ctx, stdout, o.data, options)
 	}
 	if len(o.data) == 1 {
 		switch savedAs(o.data[0]) {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -153,4 +154,23 @@ func TestInspectCheckpoint(t *testing.T) {
 	status, stdout, stderr = runLine("inspect", state)
 	checkFailure(t, "a damaged checkpoint", exitError, status, stdout, stderr,
 		"is a checkpoint of a training that cannot be read")
+}
+
+// TestModelOfForeignNames: names in a model do not speak to the terminal, nor forge a line.
+func TestModelOfForeignNames(t *testing.T) {
+	text := "\"a\u009b31m\",\"\u202eb\nview 9 forged\",c,d,e\n"
+	for i := range 30 {
+		text += fmt.Sprintf("%d,%d,%d,%d,%d\n", i%3*40+i%5, i%3*30+i%4, i%7, i%3*20+i%2, 50-i%3*20)
+	}
+	model := filepath.Join(t.TempDir(), "model")
+	status, _, stderr := runLine("fit", "-data", writeText(t, "x.csv", text), "-clusters", "3", "-epochs", "1", "-save", model,
+		"-quiet")
+	if status != exitOK {
+		t.Fatal(stderr)
+	}
+	_, stdout, _ := runLine("inspect", model)
+	if strings.ContainsAny(stdout, "\u009b\u202e") || strings.Contains(stdout, "\nview 9") ||
+		!strings.Contains(stdout, `a\u009b31m`) {
+		t.Error(stdout)
+	}
 }

@@ -355,7 +355,7 @@ func TestBadFiles(t *testing.T) {
 			dataset.Array{Name: "y", Data: []int{0, 1, 1}})}, "constant"},
 		{"no folder for the labels", []string{"-data", good, "-out", filepath.Join(folder, "none", "labels.csv")}, "no folder"},
 		{"labels over a folder", []string{"-data", good, "-out", folder}, "is a folder"},
-		{"start labels out of step", []string{"-data", good, "-start-labels", labels}, `sample "2" where 1 was to come`},
+		{"start labels out of step", []string{"-data", good, "-start-labels", labels}, "has ids in column sample, and "},
 		{"a missing row", []string{"-data", npz("absent.npz",
 			dataset.Array{Name: "X0", Shape: []int{3, 2}, Data: []float64{1, 2, math.NaN(), math.NaN(), 5, 6}},
 			dataset.Array{Name: "X1", Shape: []int{3, 2}, Data: []float64{1, 2, 4, 3, 5, 6}},
@@ -376,21 +376,21 @@ func TestStartLabels(t *testing.T) {
 		ids        []string
 	}{
 		{"id,sample,label\nc,0,0\na,1,1\nb,2,0\n", "", []string{"a", "b", "c"}},
-		{"id,sample,label\nc,0,0\na,1,1\nc,2,0\n", "id c twice", []string{"a", "b", "c"}},
-		{"id,sample,label\nc,0,0\na,1,1\nd,2,0\n", "no label for the sample b", []string{"a", "b", "c"}},
+		{"id,sample,label\nc,0,0\na,1,1\nc,2,0\n", "has the id c twice", []string{"a", "b", "c"}},
+		{"id,sample,label\nc,0,0\na,1,1\nd,2,0\n", "no label for 1 of the 3 samples", []string{"a", "b", "c"}},
 		{"\ufeffid,label\nc,0\na,1\nb,0\n", "", []string{"a", "b", "c"}},
 		{"Label, ID\n0,c\n1,a\n0,b\n", "", []string{"a", "b", "c"}},
 		{"\ufefflabel\n1\n0\n1\n", "", nil},
 		{"0\n1\n1\n", "", nil},
 		{"label,sample\n0,0\n1,1\n0,2\n", "", nil},
-		{"0\n1\n", "2 labels for 3 samples", nil},
-		{"0\n1\n1\n0\n", "line 4: has more labels than there are samples, 3", nil},
-		{gzipped(t, "label\n"+strings.Repeat("0\n", 1<<24)), "line 5: has more labels than there are samples, 3", nil},
+		{"0\n1\n", "2 labels for the 3 samples of x.npz", nil},
+		{"0\n1\n1\n0\n", "4 labels for the 3 samples of x.npz", nil},
+		{"id,label\na,0\nb,1\nc,0\n", "has ids in column id", nil},
+		{"label\n0\n1\n0\n", "x.npz: has ids, and ", []string{"a", "b", "c"}},
 		{"0\n2\n1\n", `the label "2" is not a whole number from 0 to 1`, nil},
 		{"0\nx\n1\n", `the label "x"`, nil},
-		{"a,b\n0,1\n", "none of which is called label", nil},
-		{"label,x\n0,1\n1\n", "wrong number of fields", nil},
-		{"0\n1\n\x00\n", "byte 4 (from 0) is zero", nil},
+		{"a,b\n0,1\n", "no vector of labels", nil},
+		{"label,x\n0,1\n1\n", "has 1 fields in line 3", nil},
 		{gzipped(t, "Label, ID\n0,c\n1,a\n0,b\n"), "", []string{"a", "b", "c"}},
 		{inUTF16("label;id\n0;c\n1;a\n0;b\n"), "", []string{"a", "b", "c"}},
 		{"label\tid\n0\tc\n1\ta\n0\tb\n", "", []string{"a", "b", "c"}},
@@ -399,7 +399,7 @@ func TestStartLabels(t *testing.T) {
 		if err := os.WriteFile(path, []byte(test.text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		labels, err := readStartLabels(path, 3, 2, test.ids)
+		labels, err := (&dataOptions{data: []string{"x.npz"}}).readStartLabels(t.Context(), path, 3, 2, test.ids)
 		if test.want == "" && (err != nil || len(labels) != 3 || test.ids != nil && fmt.Sprint(labels) != "[1 0 0]") {
 			t.Errorf("%q: %v, %v", test.text, labels, err)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/internal/checkpoint"
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // saved is what a file of this program is.
@@ -76,7 +77,9 @@ func printCheckpoint(w io.Writer, path string) error {
 		return fmt.Errorf("%s: is a checkpoint of a training that cannot be read: %w", path, reason(err))
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	line := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(t, "%s\t%s\n", name, textfile.Printable(fmt.Sprintf(format, args...)))
+	}
 	line("checkpoint", "%s, %.3g MiB: the state of a training, neither data nor a model", path, float64(info.Size())/(1<<20))
 	where := "it goes on there"
 	if s.Over {
@@ -115,7 +118,9 @@ func printModel(w io.Writer, path string) error {
 	}
 	c := p.Config()
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	line := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(t, "%s\t%s\n", name, textfile.Printable(fmt.Sprintf(format, args...)))
+	}
 	line("model", "%s, %.3g MiB", path, float64(info.Size())/(1<<20))
 	line("training", "%s, %s (%s), seed %d, float%d", count(p.Samples(), "sample"), count(p.Epochs, "epoch"), p.Status, c.Seed,
 		bits(c.Float64))

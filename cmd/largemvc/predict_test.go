@@ -121,7 +121,7 @@ func TestPredictErrors(t *testing.T) {
 	}
 	one := filepath.Join(folder, "one.npy")
 	csvFile := filepath.Join(folder, "one.csv")
-	if err := os.WriteFile(csvFile, []byte("1,2,3\n4,5,6\n"), 0o644); err != nil {
+	if err := os.WriteFile(csvFile, []byte("1,7,3\n4,5,6\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct{ model, data, more, want string }{

@@ -88,7 +88,7 @@ func TestWarningsAreSaid(t *testing.T) {
 	if err := os.WriteFile(target, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	wide := strings.Repeat(strings.Repeat("1,2,3,4,5,6,7,8,9,", 5)+"1\n"+strings.Repeat("2,1,3,2,4,3,5,6,7,", 5)+"2\n", 2)
+	wide := strings.Repeat(strings.Repeat("1,2,3,4,5,6,7,8,5,", 5)+"1\n"+strings.Repeat("2,1,3,2,4,3,5,6,7,", 5)+"2\n", 2)
 	if err := os.WriteFile(turned, []byte(wide), 0o644); err != nil {
 		t.Fatal(err)
 	}

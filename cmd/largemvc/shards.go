@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -30,27 +28,11 @@ type shardedView struct {
 	parts        []*dataset.Rows
 }
 
-// openShards opens what -data names. A path with %d stands for the numbers 0, 1, … up to the first file that there is not.
+// openShards opens what -data names. A path with %d stands for the files 0, 1, … that its manifest lists.
 func openShards(ctx context.Context, paths []string, o dataset.Options) (*shards, error) {
 	s := &shards{}
 	for _, pattern := range paths {
-		files := []string{pattern}
-		if strings.Contains(pattern, "%d") {
-			files = nil
-			for k := 0; ; k++ {
-				file := numbered(pattern, k)
-				if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-					break
-				} else if err != nil {
-					return nil, errors.Join(err, s.close())
-				}
-				files = append(files, file)
-			}
-			if files == nil {
-				return nil, errors.Join(fmt.Errorf("%s: there is no %s", pattern, numbered(pattern, 0)), s.close())
-			}
-		}
-		if err := s.add(ctx, pattern, files, o); err != nil {
+		if err := s.open(ctx, pattern, o); err != nil {
 			return nil, errors.Join(err, s.close())
 		}
 	}
@@ -61,6 +43,22 @@ func openShards(ctx context.Context, paths []string, o dataset.Options) (*shards
 		}
 	}
 	return s, nil
+}
+
+// open opens the files of one pattern, which have the rows that its manifest says.
+func (s *shards) open(ctx context.Context, pattern string, o dataset.Options) error {
+	if !strings.Contains(pattern, "%d") {
+		return s.add(ctx, pattern, []string{pattern}, o)
+	}
+	files, err := numberedFiles(pattern)
+	if err != nil {
+		return err
+	}
+	first := len(s.sets)
+	if err := s.add(ctx, pattern, files, o); err != nil {
+		return err
+	}
+	return checkManifest(pattern, files, rowsOf(s.sets[first:]))
 }
 
 // numbered puts a number in the place of %d.

@@ -42,7 +42,7 @@ func (o *dataOptions) open(ctx context.Context, bits int) (*dataset.Set, error) 
 			return nil, err
 		}
 		paths.renameReading(&set.Reading)
-		return set, o.placeLabels(set.Labels, set.IDs, &set.Reading)
+		return set, nil
 	})
 }
 

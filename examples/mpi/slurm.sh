@@ -10,6 +10,7 @@ set -euo pipefail
 data=/shared/data
 run=/shared/runs/first
 mkdir -p "$run"
+# Once, when the files are complete: largemvc inspect -manifest "$data/x0-%d.npy" "$data/x1-%d.npy"
 
 settings=(-clusters 100 -epochs 100 -checkpoint "$run/state.ckpt")
 if [ -s "$run/state.ckpt" ]; then

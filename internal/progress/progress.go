@@ -29,9 +29,10 @@ type Bar struct {
 }
 
 const (
-	barWidth = 24
-	redraw   = 100 * time.Millisecond
-	sayAgain = 10 * time.Second
+	barWidth  = 24
+	lineWidth = 79 // of a terminal of 80 columns
+	redraw    = 100 * time.Millisecond
+	sayAgain  = 10 * time.Second
 )
 
 // New returns a bar on w, for steps that are called name.
@@ -115,14 +116,17 @@ func (b *Bar) Say(note string, elapsed time.Duration) {
 }
 
 func (b *Bar) draw(done, total int, note string, elapsed, left time.Duration) {
-	full := min(barWidth*done/total, barWidth)
-	line := fmt.Sprintf("%s [%s%s] %*d/%d  %s  %s", b.name, strings.Repeat("#", full), strings.Repeat(".", barWidth-full),
-		len(fmt.Sprint(total)), done, total, note, times(done, total, elapsed, left))
-	b.line(line)
+	rest := fmt.Sprintf("%*d/%d  %s  %s", len(fmt.Sprint(total)), done, total, note, times(done, total, elapsed, left))
+	width := min(barWidth, max(4, lineWidth-len("  []")-utf8.RuneCountInString(b.name+rest)))
+	full := min(width*done/total, width)
+	b.line(fmt.Sprintf("%s [%s%s] %s", b.name, strings.Repeat("#", full), strings.Repeat(".", width-full), rest))
 }
 
-// line draws over the line of a terminal.
+// line draws over the line of a terminal, which a longer text would make two.
 func (b *Bar) line(line string) {
+	if r := []rune(line); len(r) > lineWidth {
+		line = string(r[:lineWidth])
+	}
 	n := utf8.RuneCountInString(line)
 	fmt.Fprintf(b.w, "\r%s%s", line, strings.Repeat(" ", max(b.shown-n, 0)))
 	b.shown, b.open = n, true

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 func TestPlainLines(t *testing.T) {
@@ -94,5 +95,18 @@ func TestSay(t *testing.T) {
 	}
 	if got := strings.Count(out.String(), "\rreading  1."); got != 9 {
 		t.Errorf("%d lines are drawn: %q", got, out.String())
+	}
+}
+
+// A line has room on a terminal of 80 columns, whatever is to be said.
+func TestLineWidth(t *testing.T) {
+	for _, note := range []string{"loss −3.1635 at weight 3", strings.Repeat("long ", 40)} {
+		var out bytes.Buffer
+		b := &Bar{w: &out, terminal: true, name: "epoch"}
+		b.Show(1, 40, note, 100*time.Millisecond)
+		line := strings.TrimPrefix(out.String(), "\r")
+		if n := utf8.RuneCountInString(line); n > 79 || !strings.Contains(line, "1/40") {
+			t.Errorf("%d columns: %q", n, line)
+		}
 	}
 }

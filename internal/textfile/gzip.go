@@ -66,40 +66,6 @@ func (g *GzipReader) next() error {
 		"(gzip -dc file.gz > file.csv does)", more)
 }
 
-// What a packed text may unpack to: callers keep what they read of it, and a file of some kilobytes can hold gigabytes.
-const (
-	leastUnpacked = 1 << 26 // bytes, of a small file
-	perPackedByte = 128     // of a large one; gzip packs a byte at most 1032 times
-)
-
-// counted counts the bytes that are read.
-type counted struct {
-	r io.Reader
-	n int64
-}
-
-func (c *counted) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n += int64(n)
-	return n, err
-}
-
-// bounded is what a packed text unpacks to. It ends with an error where that is too much.
-type bounded struct {
-	unpacked io.Reader
-	n        int64
-	packed   *counted
-}
-
-func (b *bounded) Read(p []byte) (int, error) {
-	n, err := b.unpacked.Read(p)
-	if b.n += int64(n); b.n > max(leastUnpacked, perPackedByte*b.packed.n) {
-		return 0, fmt.Errorf("unpacks to more than %d MiB, over %d times its size: unpack it first (gzip -d) if that is meant",
-			leastUnpacked>>20, perPackedByte)
-	}
-	return n, err
-}
-
 // plain says what an error of the standard library means for a file.
 func plain(err error) error {
 	var corrupt flate.CorruptInputError

@@ -1,4 +1,4 @@
-// Package textfile opens texts as programs and spreadsheets leave them: packed by gzip or not, in UTF-8 or UTF-16, with a byte
+// Package textfile decodes texts as programs and spreadsheets leave them: packed by gzip or not, in UTF-8 or UTF-16, with a byte
 // order mark or without.
 package textfile
 
@@ -6,9 +6,10 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
-	"os"
+	"strconv"
+	"strings"
+	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -22,61 +23,6 @@ const (
 	markUTF16LE = "\xff\xfe"
 	markUTF16BE = "\xfe\xff"
 )
-
-// Open opens the text of a file, which may be a pipe. To read a packed one is an error where it unpacks to far more than is
-// likely to be meant.
-func Open(path string) (*File, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	text, err := begin(f)
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return &File{text, f}, nil
-}
-
-// File is an open text, in UTF-8 without a mark.
-type File struct {
-	*bufio.Reader
-	io.Closer
-}
-
-// begin unpacks and decodes a text, and refuses what is none.
-func begin(r io.Reader) (*bufio.Reader, error) {
-	packed := &counted{r: r}
-	b := bufio.NewReaderSize(packed, bufferSize)
-	head, err := b.Peek(len(markGzip))
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	if string(head) == markGzip {
-		z, err := NewGzipReader(b)
-		if err != nil {
-			return nil, err
-		}
-		b = bufio.NewReaderSize(&bounded{z, 0, packed}, bufferSize)
-	}
-	decoded, err := Decode(b)
-	if err != nil {
-		return nil, err
-	}
-	b = bufio.NewReaderSize(decoded, bufferSize)
-	head, err = b.Peek(4096) // less than that is as good
-	switch i := bytes.IndexByte(head, 0); {
-	case LooksLikeUTF16(head):
-		return nil, ErrNoMark
-	case i >= 0:
-		return nil, fmt.Errorf("is no text in UTF-8: byte %d (from 0) is zero", i)
-	case err != nil && !errors.Is(err, io.EOF):
-		return nil, err
-	}
-	return b, nil
-}
-
-// markGzip begins what gzip has packed.
-const markGzip = "\x1f\x8b"
 
 // ErrNoMark is the error for a text in UTF-16 that does not say so.
 var ErrNoMark = errors.New("is a text in UTF-16 without a byte order mark; save it as UTF-8")
@@ -190,4 +136,23 @@ func OrLatin1(field []byte) string {
 		runes[i] = rune(b)
 	}
 	return string(runes)
+}
+
+// Printable is a text of a file for a terminal: characters that end a line, speak to the terminal or turn the direction of the
+// text are written out.
+func Printable(s string) string {
+	speaks := func(c rune) bool { return unicode.In(c, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
+	if !strings.ContainsFunc(s, speaks) {
+		return s
+	}
+	var b strings.Builder
+	for _, c := range s {
+		if speaks(c) {
+			q := strconv.QuoteRuneToASCII(c)
+			b.WriteString(q[1 : len(q)-1])
+		} else {
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
 }

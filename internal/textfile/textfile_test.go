@@ -5,8 +5,6 @@ import (
 	"compress/gzip"
 	"encoding/binary"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -34,23 +32,26 @@ func packed(t *testing.T, text []byte) []byte {
 	return b.Bytes()
 }
 
-func open(t *testing.T, data []byte) (string, error) {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "x.csv")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
+// decode unpacks a text if it is packed, and decodes it.
+func decode(data []byte) (string, error) {
+	var r io.Reader = bytes.NewReader(data)
+	if bytes.HasPrefix(data, []byte("\x1f\x8b")) {
+		z, err := NewGzipReader(r)
+		if err != nil {
+			return "", err
+		}
+		r = z
 	}
-	f, err := Open(path)
+	d, err := Decode(r)
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()
-	text, err := io.ReadAll(f)
+	text, err := io.ReadAll(d)
 	return string(text), err
 }
 
-// TestOpen: a text is the same however it is packed and encoded.
-func TestOpen(t *testing.T) {
+// TestDecode: a text is the same however it is packed and encoded.
+func TestDecode(t *testing.T) {
 	const text = "id,label\nä𝄞,1\n"
 	big, little := utf16Of(text, binary.BigEndian), utf16Of(text, binary.LittleEndian)
 	for name, data := range map[string][]byte{
@@ -58,61 +59,43 @@ func TestOpen(t *testing.T) {
 		"gzip": packed(t, []byte(text)), "gzip, UTF-16": packed(t, little),
 		"two streams": append(packed(t, []byte(text[:4])), packed(t, []byte(text[4:]))...),
 	} {
-		if got, err := open(t, data); err != nil || got != text {
+		if got, err := decode(data); err != nil || got != text {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
-	if got, err := open(t, nil); err != nil || got != "" {
+	if got, err := decode(nil); err != nil || got != "" {
 		t.Errorf("an empty file: %q, %v", got, err)
 	}
 }
 
-// TestOpenErrors: what is no text says why.
-func TestOpenErrors(t *testing.T) {
+// TestDecodeErrors: what is no text says why.
+func TestDecodeErrors(t *testing.T) {
 	whole := packed(t, []byte("id,label\na,1\n"))
 	for name, test := range map[string]struct {
 		data []byte
 		want string
 	}{
-		"zero":       {[]byte("id,label\n\x00"), "byte 9 (from 0) is zero"},
-		"no mark":    {utf16Of("id,label", binary.LittleEndian)[2:], "without a byte order mark"},
 		"truncated":  {whole[:len(whole)-3], "is truncated (gzip)"},
 		"half":       {utf16Of("id", binary.BigEndian)[:5], "ends inside a character"},
 		"more":       {append(whole, 'x'), "has bytes after the end of its gzip stream"},
 		"bad header": {[]byte("\x1f\x8b123456789"), "is damaged (gzip)"},
 	} {
-		if got, err := open(t, test.data); err == nil || !strings.Contains(err.Error(), test.want) {
+		if got, err := decode(test.data); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
-	if _, err := Open(filepath.Join(t.TempDir(), "gone")); !os.IsNotExist(err) {
-		t.Errorf("a file that is not there: %v", err)
+	if half := utf16Of("id,label", binary.LittleEndian)[2:]; !LooksLikeUTF16(half) || LooksLikeUTF16([]byte("id,label")) {
+		t.Error("a text in UTF-16 without its mark is not known")
 	}
 }
 
-// TestOpenBombs: a packed file that unpacks to far more than its size ends with an error, one that is as large is read whatever
-// it unpacks to.
-func TestOpenBombs(t *testing.T) {
-	zeros := bytes.Repeat([]byte("0\n"), leastUnpacked/2)
-	if got, err := open(t, packed(t, zeros)); err != nil || len(got) != len(zeros) {
-		t.Errorf("%d bytes, %v", len(got), err)
-	}
-	_, err := open(t, packed(t, append(zeros, '0')))
-	if err == nil || !strings.Contains(err.Error(), "unpacks to more than 64 MiB") {
-		t.Errorf("a byte more: %v", err)
-	}
-	var plain bytes.Buffer // packed without being made smaller
-	z, err := gzip.NewWriterLevel(&plain, gzip.NoCompression)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := z.Write(append(zeros, '0')); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := open(t, plain.Bytes()); err != nil || len(got) != len(zeros)+1 {
-		t.Errorf("a large file: %d bytes, %v", len(got), err)
+func TestPrintable(t *testing.T) {
+	for text, want := range map[string]string{
+		"höhe (cm) − …": "höhe (cm) − …", "a\x1b[31m\nview": `a\x1b[31m\nview`, "a\u202eb\u2028": `a\u202eb\u2028`,
+		"\x00\t": `\x00\t`,
+	} {
+		if got := Printable(text); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
 	}
 }

@@ -30,6 +30,9 @@ type Datatype struct {
 	Size  int       // bytes of an element
 	Elem  elem.Type // of integers, floats and enumerations; Kind is Invalid for others
 	text  bool      // of variable length: a text
+
+	Members int  // of an enumeration
+	padded  bool // a text that may hold zeros, but not at its end
 }
 
 // String is the usual name of the type, for example float64.
@@ -77,6 +80,8 @@ func datatype(b *block, depth int) (Datatype, error) {
 		if t.Size != 8+b.f.offSize {
 			return t, fmt.Errorf("has elements of variable length of %d bytes", t.Size)
 		}
+	case String:
+		t.padded = bits&15 != 0
 	case Enum: // of an integer type, which comes first
 		if depth > 0 {
 			return t, fmt.Errorf("has a type of many levels")
@@ -85,7 +90,7 @@ func datatype(b *block, depth int) (Datatype, error) {
 		if err != nil {
 			return t, err
 		}
-		if base.Size == t.Size {
+		if t.Members = int(bits & 0xffff); base.Size == t.Size {
 			t.Elem = base.Elem
 		}
 	}

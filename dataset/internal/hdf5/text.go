@@ -30,9 +30,10 @@ func (f *File) Texts(o *Object, run func(i int, text []byte) error) error {
 					return err
 				}
 			}
-			if end := bytes.IndexByte(text, 0); end >= 0 {
+			if end := bytes.IndexByte(text, 0); end >= 0 && !o.Type.padded {
 				text = text[:end]
 			}
+			text = bytes.TrimRight(text, "\x00")
 			if err := run(off+i, bytes.TrimRight(text, " ")); err != nil {
 				return err
 			}

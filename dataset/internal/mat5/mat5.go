@@ -82,6 +82,7 @@ type Array struct {
 	Dims    []int
 	Skipped string   // why the contents were not looked at, or empty
 	Cells   []*Array // of a cell, in column-major order
+	Fields  []string // names, of a structure
 	Data    Part     // numbers; of a sparse matrix, the row of each value
 	Proven  bool     // what it promises is in the file, or in proportion to what is
 	top     int      // index of the variable it belongs to
@@ -251,7 +252,7 @@ func (f *File) Read(a *Array, p Part, run func(off int, raw []byte) error) error
 // Starts finds the first value of each column of a sparse matrix, with the number of all values behind them. They lie behind
 // the rows of the values, which [Array.Data] is.
 func (f *File) Starts(a *Array) (Part, error) {
-	p, err := f.following(a, a.Data)
+	p, err := f.following(a, a.Data, 0)
 	if err == nil && (p.Count != a.Dims[1]+1 || p.Type.Kind.IsFloat()) {
 		err = fmt.Errorf("is damaged (%d column pointers for %d columns)", p.Count, a.Dims[1])
 	}
@@ -260,16 +261,20 @@ func (f *File) Starts(a *Array) (Part, error) {
 
 // Values finds the values of a sparse matrix, which lie behind what Starts found.
 func (f *File) Values(a *Array, starts Part) (Part, error) {
-	p, err := f.following(a, starts)
+	logical := 0
+	if a.Logical {
+		logical = a.Data.Count
+	}
+	p, err := f.following(a, starts, logical)
 	p.last = true
 	return p, err
 }
 
 // following finds the part behind another one.
-func (f *File) following(a *Array, p Part) (Part, error) {
+func (f *File) following(a *Array, p Part, logical int) (Part, error) {
 	s, err := f.at(a, p.next)
 	if err != nil {
 		return Part{}, err
 	}
-	return s.numbers(a.end)
+	return s.numbers(a.end, logical)
 }

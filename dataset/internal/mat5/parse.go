@@ -1,6 +1,7 @@
 package mat5
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -98,7 +99,8 @@ func (p *parser) header(a *Array, end int64) error {
 	a.Class, a.Logical, a.Complex = Class(word), word&0x200 != 0, word&0x800 != 0
 	if a.Class == Opaque { // has a name where others have dimensions
 		name, err := p.next(end, maxName, true)
-		a.Name, a.Skipped = string(name.data), "objects are not read"
+		a.Name, a.Skipped = string(name.data), "objects (table, string, categorical, datetime) are not read: save T.Variables, "+
+			"double(labels) or grp2idx(labels)"
 		return err
 	}
 	dims, err := p.next(end, 4*maxDims, true)
@@ -131,6 +133,9 @@ func (p *parser) contents(a *Array, end int64, depth int) error {
 	switch {
 	case a.Class == Cell:
 		return p.cells(a, n, end, depth)
+	case a.Class == Struct:
+		a.Skipped = notRead(a.Class)
+		return p.fields(a, end)
 	case a.Class != Sparse && !a.Class.IsNumeric():
 		a.Skipped = notRead(a.Class)
 		return nil
@@ -141,7 +146,7 @@ func (p *parser) contents(a *Array, end int64, depth int) error {
 		return fmt.Errorf("is a sparse array of %d dimensions", len(a.Dims))
 	case a.Class == Sparse:
 		var err error
-		if a.Data, err = p.s.numbers(end); err == nil && a.Data.Type.Kind.IsFloat() {
+		if a.Data, err = p.s.numbers(end, 0); err == nil && a.Data.Type.Kind.IsFloat() {
 			err = errors.New("is damaged (rows of a sparse matrix that are no whole numbers)")
 		}
 		return err
@@ -150,11 +155,29 @@ func (p *parser) contents(a *Array, end int64, depth int) error {
 		return nil
 	}
 	var err error
-	if a.Data, err = p.s.numbers(end); err == nil && a.Data.Count != n {
+	if a.Data, err = p.s.numbers(end, 0); err == nil && a.Data.Count != n {
 		err = fmt.Errorf("has the size %v but holds %d values", a.Dims, a.Data.Count)
 	}
 	a.Data.last = true
 	return err
+}
+
+// fields reads the names of the fields of a structure.
+func (p *parser) fields(a *Array, end int64) error {
+	length, err := p.next(end, 16, true)
+	if err != nil || len(length.data) < 4 {
+		return err
+	}
+	names, err := p.next(end, 1<<16, false)
+	step := int(p.f.order().Uint32(length.data))
+	if err != nil || step < 1 || step > maxName {
+		return err
+	}
+	for k := 0; k+step <= len(names.data); k += step {
+		name, _, _ := bytes.Cut(names.data[k:k+step], []byte{0})
+		a.Fields = append(a.Fields, string(name))
+	}
+	return nil
 }
 
 // notRead says what an array of a class is, and what to do with it.
@@ -196,7 +219,8 @@ func (p *parser) cells(a *Array, n int, end int64, depth int) error {
 }
 
 // numbers reads the tag of a data element of numbers and notes its place. They may be stored in a narrower type than the class.
-func (s *stream) numbers(end int64) (Part, error) {
+// MATLAB writes the values of a sparse matrix of so many logical entries as bytes, and calls them double.
+func (s *stream) numbers(end int64, logical int) (Part, error) {
 	kind, size, small, err := s.tag(end - s.pos)
 	if err != nil {
 		return Part{}, err
@@ -209,6 +233,9 @@ func (s *stream) numbers(end int64) (Part, error) {
 	}
 	if int(kind) < len(kinds) {
 		p.Type.Kind = kinds[kind]
+	}
+	if p.Type.Kind == elem.Float64 && size < 8*int64(logical) {
+		p.Type.Kind = elem.Uint8
 	}
 	if p.Type.Kind == elem.Invalid || size%int64(p.Type.Size()) != 0 {
 		return Part{}, fmt.Errorf("is damaged (%d bytes of numbers of type %d)", size, kind)

@@ -1,0 +1,111 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+)
+
+// Labeling holds the labels in one file, and the ids of their samples.
+type Labeling struct {
+	Path   string
+	Column string   // column or variable of the labels
+	Labels []int    // class of each row, 0 … len(Names)−1
+	Names  []string // value that stands for each class in the file
+	IDs    []string // nil without
+
+	idColumn string
+}
+
+// ReadLabels reads the labels in one file of any format, as [Open] reads a file of labels. [Options.Labels] names their column.
+func ReadLabels(ctx context.Context, path string, o Options) (*Labeling, error) {
+	if err := o.within(ctx); err != nil {
+		return nil, err
+	}
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	p := &plan{lim: newLimits(&o)}
+	defer p.close()
+	l, err := p.readLabeling(path, &o)
+	if err = p.unchanged(ctx, err); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+func (p *plan) readLabeling(path string, o *Options) (*Labeling, error) {
+	s, err := p.open(path, roleLabels, o)
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.soleVector(o)
+	if err != nil {
+		return nil, err
+	}
+	if s.ids, err = s.idVariable(o); err != nil {
+		return nil, err
+	}
+	l := &Labeling{Path: path, Column: v.name}
+	n := v.labelLen()
+	if n == 0 {
+		n, _, _ = v.shape2()
+	}
+	if l.Labels, l.Names, err = readLabels(v, n, p.lim); err != nil {
+		return nil, err
+	}
+	if s.ids != nil && s.ids != v {
+		l.idColumn = s.ids.name
+		if l.IDs, err = s.readIDs(p.lim); err != nil {
+			return nil, err
+		}
+		if len(l.IDs) != n {
+			return nil, s.ids.errorf("holds %d ids for %d labels", len(l.IDs), n)
+		}
+	}
+	return l, nil
+}
+
+// Align finds the row of l for each of n samples, by their ids (nil without) or by their places, as [Open] joins files. It
+// returns the rows and what they were found by. A sample without a label is an error, and so is a label without a sample. other
+// names what has the samples.
+func (l *Labeling) Align(other string, ids []string, n int) (rows []int, by string, err error) {
+	switch {
+	case l.IDs != nil && ids != nil:
+		return l.alignIDs(other, ids)
+	case l.IDs != nil && !countsRows(l.IDs):
+		return nil, "", mismatch(l.Path, l.idColumn, other)
+	case ids != nil && !countsRows(ids):
+		return nil, "", mismatch(other, "", l.Path)
+	case len(l.Labels) != n:
+		return nil, "", fmt.Errorf("dataset: %s: has %d labels for the %d samples of %s", l.Path, len(l.Labels), n, other)
+	}
+	rows = make([]int, n)
+	for i := range rows {
+		rows[i] = i
+	}
+	return rows, "their places", nil
+}
+
+func (l *Labeling) alignIDs(other string, ids []string) (rows []int, by string, err error) {
+	j := joinIDs([][]string{ids, l.IDs})
+	switch {
+	case len(j.lack[1]) > 0:
+		err = fmt.Errorf("dataset: %s: has no label for %d of the %d samples of %s, %s among others", l.Path, len(j.lack[1]),
+			len(ids), other, j.names(j.lack[1]))
+	case len(j.lack[0]) > 0:
+		err = fmt.Errorf("dataset: %s: has labels for %d samples that %s lacks, %s among others", l.Path, len(j.lack[0]), other,
+			j.names(j.lack[0]))
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	rows = make([]int, len(ids))
+	for i := range rows {
+		to := i
+		if j.rows[1] != nil {
+			to = j.rows[1][i]
+		}
+		rows[to] = i
+	}
+	return rows, l.idColumn, nil
+}

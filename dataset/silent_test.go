@@ -1,0 +1,146 @@
+package dataset
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/largemvc/largemvc/internal/testrig/hostile"
+)
+
+// logicalMAT5 writes a sparse logical matrix as MATLAB does: the values are bytes that call themselves double.
+func logicalMAT5(deflate bool, f func(i, j int) float64, rows, cols int) []byte {
+	e := newMAT5(false, deflate)
+	var ir []int
+	jc := []int{0}
+	for j := range cols {
+		for i := range rows {
+			if f(i, j) != 0 {
+				ir = append(ir, i)
+			}
+		}
+		jc = append(jc, len(ir))
+	}
+	ones := e.element(9, []byte(strings.Repeat("\x01", len(ir))))
+	e.add(e.array("X0", 5, 2, []int{rows, cols}, e.element(5, e.ints(ir...)), e.element(5, e.ints(jc...)), ones))
+	e.add(e.matrix("X1", 6, 9, rows, 2, func(i, j int) float64 { return float64(i + 5*j) }))
+	return e.bytes()
+}
+
+// TestSparseLogical: sparse(logical) of MATLAB v5 to v7, also where its bytes could be doubles.
+func TestSparseLogical(t *testing.T) {
+	for _, rows := range []int{7, 8, 16} {
+		for _, deflate := range []bool{false, true} {
+			bit := func(i, j int) float64 { return float64((i + j) % 2) }
+			s := mustRead(t, "words.mat", logicalMAT5(deflate, bit, rows, 4), Options{})
+			checkView(t, &s.Views[0], rows, 4, bit)
+		}
+	}
+}
+
+// TestSparseMask: a mask may be sparse.
+func TestSparseMask(t *testing.T) {
+	e := newMAT5(false, true)
+	e.add(e.matrix("X0", 6, 9, 4, 2, func(i, j int) float64 { return float64(i + j + 1) }))
+	e.add(e.matrix("X1", 6, 9, 4, 2, func(i, j int) float64 { return float64(i + 2*j + 1) }))
+	e.add(e.sparse("present", 4, 2, func(i, j int) float64 {
+		if i == 2 && j == 0 {
+			return 0
+		}
+		return 1
+	}))
+	s := mustRead(t, "a.mat", e.bytes(), Options{})
+	if s.Present == nil || s.Present[2][0] || !s.Present[2][1] || s.MissingRate() != 0.125 {
+		t.Errorf("present %v", s.Present)
+	}
+}
+
+// TestNothingInSilence: what may be a part of the data and is not read is an error that says so.
+func TestNothingInSilence(t *testing.T) {
+	mat := func(arrays ...func(e *mat5Encoder) []byte) []byte {
+		e := newMAT5(false, false)
+		e.add(e.matrix("X0", 6, 9, 4, 2, func(i, j int) float64 { return float64(i + j + 1) }))
+		for _, a := range arrays {
+			e.add(a(e))
+		}
+		return e.bytes()
+	}
+	matrix := func(name string, rows, cols int) func(e *mat5Encoder) []byte {
+		return func(e *mat5Encoder) []byte {
+			return e.matrix(name, 6, 9, rows, cols, func(i, j int) float64 { return float64(2*i + j) })
+		}
+	}
+	h5 := func(attribute string) []byte {
+		h := hostile.NewHDF5()
+		at := h.Add(make([]byte, 256))
+		h.Link("X0", h.Object(hostile.Dataspace(6, 4), hostile.Float64, hostile.Contiguous(h.Add(hostile.LE(float64(1))), 192)))
+		h.Add(make([]byte, 256))
+		h.Link("labels", h.Object(hostile.Dataspace(1, 6), hostile.Int64, hostile.Contiguous(at, 48),
+			textAttribute("MATLAB_class", "categorical"), textAttribute(attribute, "x")))
+		return h.Bytes()
+	}
+	x := Array{"X0", []int{4, 2}, []float64{1, 2, 3, 4, 5, 6, 7, 9}}
+	for name, c := range map[string]struct {
+		data  []byte
+		words []string
+	}{
+		"twice.mat": {mat(matrix("X1", 4, 1), matrix("X1", 4, 1)), []string{"two variables named X1"}},
+		"struct.mat": {mat(func(e *mat5Encoder) []byte {
+			return e.array("s", 2, 0, []int{1, 1}, e.element(5, e.ints(8)), e.element(1, []byte("X1\x00\x00\x00\x00\x00\x00")),
+				e.matrix("", 6, 9, 4, 1, func(i, _ int) float64 { return float64(i) }))
+		}), []string{"s ", "it holds X1", "Options.LeaveOut s"}},
+		"mask.mat":   {mat(matrix("mask", 4, 3)), []string{"mask"}},
+		"status.npz": {npzBytes(t, false, x, Array{"MissingStatus", []int{4, 1}, []int{1, 1, 0, 1}}), []string{"MissingStatus"}},
+		"named.npz": {npzBytes(t, false, Array{"arr_0", []int{4, 2}, x.Data}, Array{"arr_1", []int{4, 2}, x.Data}),
+			[]string{"Options.Views arr_0,arr_1"}},
+		"object.h5": {h5("MATLAB_object_decode"), []string{"labels", "categorical", "cannot be read as labels"}},
+		"lfs.mat": {[]byte("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n"),
+			[]string{"Git LFS", "git lfs pull"}},
+		"missing.csv": {[]byte("404: Not Found"), []string{"answer of a server"}},
+	} {
+		_, err := read(name, c.data, Options{})
+		wantError(t, err, append(c.words, name)...)
+	}
+	// The block without a name in which MATLAB keeps what its objects hold is no view.
+	if s := mustRead(t, "a.mat", mat(matrix("", 1, 300)), Options{}); len(s.Views) != 1 || len(s.Reading.LeftOut) > 0 {
+		t.Errorf("%d views, left out %v", len(s.Views), s.Reading.LeftOut)
+	}
+}
+
+// TestLabelsOfAFolder: a file that gives the classes is not left out.
+func TestLabelsOfAFolder(t *testing.T) {
+	paths := write(t, "view1.csv", "a,b\n1,2\n3,4\n5,9\n", "label.csv", "x\nu\nv\nv\n")
+	s, err := Open(context.Background(), []string{filepath.Dir(paths[0])}, Options{})
+	if err != nil || s.Classes() != 2 || len(s.Reading.LeftOut) > 0 {
+		t.Errorf("%v, %d classes, left out %v", err, s.Classes(), s.Reading.LeftOut)
+	}
+	if err := os.WriteFile(paths[1], []byte("0\n1\n1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err = Open(context.Background(), []string{filepath.Dir(paths[0])}, Options{})
+	if err != nil || s.Classes() != 2 || len(s.Reading.LeftOut) > 0 {
+		t.Errorf("%v, %d classes, left out %v", err, s.Classes(), s.Reading.LeftOut)
+	}
+}
+
+// TestFormulas: ids that a spreadsheet would run are read as they are, which is said.
+func TestFormulas(t *testing.T) {
+	for id, said := range map[string]bool{"=1+1": true, "@SUM(1)": true, "+a": true, "-5": false, "a": false} {
+		s := mustRead(t, "a.csv", []byte("id,a\n"+id+",1\nb,2\n"), Options{})
+		if got := strings.Contains(strings.Join(s.Reading.Warnings, ""), "formula"); got != said || s.IDs[0] != id {
+			t.Errorf("%q: %q, %v", id, s.IDs[0], s.Reading.Warnings)
+		}
+	}
+}
+
+// TestSparseBooleans: True and True at one place are True, as in SciPy.
+func TestSparseBooleans(t *testing.T) {
+	data := npzBytes(t, false, Array{"data", nil, []bool{true, true, true}}, Array{"indices", nil, []int32{1, 1, 0}},
+		Array{"indptr", nil, []int32{0, 2, 3}}, Array{"shape", nil, []int{2, 2}}, Array{"format", []int{1}, []string{"csr"}})
+	for _, o := range []Options{{}, {Storage: AllDense, Float: 64}} {
+		s := mustRead(t, "a.npz", data, o)
+		checkView(t, &s.Views[0], 2, 2, func(i, j int) float64 { return []float64{0, 1, 1, 0}[2*i+j] })
+	}
+}
