@@ -66,6 +66,8 @@ func TestCSVConfusingErrors(t *testing.T) {
 		{"1,2\n# a,b\n3,4\n", []string{`"# a,b" in line 2`}},
 		{unique("%d.1±0.2"), []string{"1.1±0.2", "Options.IDs a"}},
 		{"a,b\ntrue,1\n0.5,2\n", []string{"column a", `"true" in line 2`}},
+		{"a,b\ncm,kg\n1,2\n3,4\n", []string{`"cm" in line 2`, "units"}},
+		{"My table\na,b\n1,2\n", []string{"fields in line 2", "title"}},
 		{"a;b\n1.984;98\n2.500;761\n", []string{`"1.984" in line 2, column a`, "thousands", "Options.Decimal point"}},
 		{"-6,52\n3,14\n0,05\n", []string{`"05" in line 3`, "decimal comma", "Options.Decimal point"}},
 		{"a\n-6,52\n3,14\n", []string{"decimal comma", "Options.Decimal comma"}},

@@ -208,9 +208,11 @@ func (c *csvFile) textError(i int) error {
 		return fmt.Errorf("has true or false among numbers in %s; write 1 and 0, or leave the column out with "+
 			"Options.LeaveOut %s", where, option)
 	case seen&textField != 0 && seen&numberField != 0:
+		if c.secondHeader() {
+			return fmt.Errorf("has a value that is not a number in %s: a second line of names, or of units? Take it out", where)
+		}
 		return fmt.Errorf("has a value that is not a number in %s; correct it, write NA where a value is missing, or leave "+
-			"the column out with Options.LeaveOut %s",
-			where, option)
+			"the column out with Options.LeaveOut %s", where, option)
 	case seen&strangeField != 0 && seen&wordField == 0:
 		return fmt.Errorf("has numbers in a notation that is not read in %s; write them as 0.5 or 1e-3 without signs, units "+
 			"and quotes, give Options.IDs %s if they name the samples, or leave the column out with Options.LeaveOut %[2]s",
@@ -227,6 +229,17 @@ func (c *csvFile) textError(i int) error {
 	return fmt.Errorf("has texts in %s; say what it is: Options.Labels %s (the classes), Options.IDs %[2]s (the names of the "+
 		"samples), Options.OneHot %[2]s (a feature of 0 and 1 for each text), or leave it out with Options.LeaveOut %[2]s%[3]s",
 		where, option, turned)
+}
+
+// secondHeader tells whether the line below a header has texts in several columns, as a line of units has.
+func (c *csvFile) secondHeader() bool {
+	texts := 0
+	for _, at := range c.firstText {
+		if c.header != nil && at.line == c.firstLine && c.seen[at.column]&numberField != 0 {
+			texts++
+		}
+	}
+	return texts > 1
 }
 
 // wantsOneHot tells whether options make features of 0 and 1 of a column. A pattern takes columns of texts only.

@@ -178,6 +178,9 @@ func (p *plan) whyUnreadLeft(v *variable, o *Options) (why string, view bool, er
 	switch {
 	case v.namedAsView():
 		return v.note, true, nil
+	case namesIDs(v.name) && !o.NoIDs && isTextClass(v.class):
+		return "", false, v.errorf("(%s %s) cannot be read as ids: save numbers, or a table with a column of ids; or give "+
+			"Options.LeaveOut %s", v.shapeString(), v.class, v.name)
 	case p.holdsViews(v) != "":
 		return v.note + ", and it holds " + p.holdsViews(v), true, nil
 	case !isTextClass(v.class):

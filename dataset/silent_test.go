@@ -91,6 +91,9 @@ func TestNothingInSilence(t *testing.T) {
 			return e.array("s", 2, 0, []int{1, 1}, e.element(5, e.ints(8)), e.element(1, []byte("X1\x00\x00\x00\x00\x00\x00")),
 				e.matrix("", 6, 9, 4, 1, func(i, _ int) float64 { return float64(i) }))
 		}), []string{"s ", "it holds X1", "Options.LeaveOut s"}},
+		"number.mat": {mat(matrix("x0", 4, 1)), []string{"x0", "X0", "the same number", "Options.LeaveOut x0"}},
+		"ids.mat": {mat(func(e *mat5Encoder) []byte { return e.array("id", 4, 0, []int{4, 1}, e.element(16, []byte("abcd"))) }),
+			[]string{"id ", "cannot be read as ids"}},
 		"mask.mat":   {mat(matrix("mask", 4, 3)), []string{"mask"}},
 		"status.npz": {npzBytes(t, false, x, Array{"MissingStatus", []int{4, 1}, []int{1, 1, 0, 1}}), []string{"MissingStatus"}},
 		"named.npz": {npzBytes(t, false, Array{"arr_0", []int{4, 2}, x.Data}, Array{"arr_1", []int{4, 2}, x.Data}),

@@ -33,8 +33,8 @@ func numberedNames(d int, of func(j int) string) []string {
 	return names
 }
 
-// TestTablesOfKnownTruth writes tables with and without names, indices and classes: each is read as it is meant, or it is an error
-// that names the option which says how it is meant, and is right with that.
+// TestTablesOfKnownTruth writes tables with and without names, indices and classes: each is read as it is meant, or it is an
+// error that names the option which says how it is meant, and is right with that.
 func TestTablesOfKnownTruth(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	outcomes := map[string]int{}
