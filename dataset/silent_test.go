@@ -147,3 +147,20 @@ func TestSparseBooleans(t *testing.T) {
 		checkView(t, &s.Views[0], 2, 2, func(i, j int) float64 { return []float64{0, 1, 1, 0}[2*i+j] })
 	}
 }
+
+// TestEnumerations: classes that are an enumeration of HDF5 lose their names, which is said; true and false lose nothing.
+func TestEnumerations(t *testing.T) {
+	for members, said := range map[uint8]bool{2: false, 3: true} {
+		h := hostile.NewHDF5()
+		at := h.Add(hostile.LE(uint64(0), uint64(1), uint64(0), uint64(1)))
+		kind := hostile.Message(0x03, hostile.LE(uint8(0x18), members, uint8(0), uint8(0), uint32(8), hostile.Int64[4:],
+			"cat\x00\x00\x00\x00\x00dog\x00\x00\x00\x00\x00elk\x00\x00\x00\x00\x00", uint64(0), uint64(1), uint64(2)))
+		x := h.Add(hostile.LE(float64(1), float64(2), float64(5), float64(7)))
+		h.Link("X0", h.Object(hostile.Dataspace(4, 1), hostile.Float64, hostile.Contiguous(x, 32)))
+		h.Link("y", h.Object(hostile.Dataspace(4), kind, hostile.Contiguous(at, 32)))
+		s := mustRead(t, "a.h5", h.Bytes(), Options{})
+		if got := strings.Contains(strings.Join(s.Reading.Notes, ""), "an enumeration"); got != said || s.Classes() != 2 {
+			t.Errorf("%d members: %d classes, notes %v", members, s.Classes(), s.Reading.Notes)
+		}
+	}
+}
