@@ -97,7 +97,7 @@ func (c *csvFile) chooseLabel(s *source, o *Options, taken []bool) error {
 			case !strings.EqualFold(h, name) || taken[i]:
 				continue
 			case name == "y" && point:
-				s.offers = append(s.offers, fmt.Sprintf("%s: column %s is read as a feature, beside x; if it gives the "+
+				s.notes = append(s.notes, fmt.Sprintf("%s: column %s is read as a feature, beside x; if it gives the "+
 					"classes, give Options.Labels %[2]s", s.path, h))
 				continue
 			}
@@ -175,7 +175,7 @@ func (c *csvFile) checkFeature(i int, s *source) error {
 		return fmt.Errorf("has %s, which may be an earlier result: give Options.Labels %s to compare with it, or "+
 			"Options.LeaveOut %[2]s", c.title(i), option)
 	case c.countsSamples(i):
-		s.offers = append(s.offers, fmt.Sprintf("%s: %s counts the samples and is read as a feature; if it is an id, "+
+		s.notes = append(s.notes, fmt.Sprintf("%s: %s counts the samples and is read as a feature; if it is an id, "+
 			"give Options.IDs %s, to leave it out Options.LeaveOut %[3]s", s.path, c.title(i), option))
 	}
 	return nil

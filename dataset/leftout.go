@@ -22,7 +22,6 @@ func (p *plan) account(data int, o *Options) error {
 	}
 	for _, s := range p.sources[:data] {
 		p.left = append(p.left, s.left...)
-		p.notes = append(p.notes, s.offers...)
 		for _, v := range s.vars {
 			if err := p.accountFor(v, used, o); err != nil {
 				return err
