@@ -16,7 +16,7 @@ func TestCSVConfusing(t *testing.T) {
 	for _, c := range []struct{ name, text, values, names string }{
 		{"names in a comment, as savetxt writes them", "# a,b\n1,2\n3,4\n", "1 2|3 4", "a b"},
 		{"the last of several comments", "# made by hand, once\n#a,b\n1,2\n3,4\n", "1 2|3 4", "a b"},
-		{"a comment that is none", "# a 2020,b\n# 5,6\n1,2\n3,4\n", "1 2|3 4", ""},
+		{"a comment that is none", "# a 2020,b\n# 5\n1,2\n3,4\n", "1 2|3 4", ""},
 		{"empty lines", "\n1,2\n\n\n3,4\n\n", "1 2|3 4", ""},
 		{"tabs alone are a sample", "a\tb\n1\t2\n\t\n3\t4\n", "1 2|NaN NaN|3 4", "a b"},
 		{"tabs alone are the first sample", "a\tb\n\t\n3\t4\n", "NaN NaN|3 4", "a b"},
@@ -66,6 +66,8 @@ func TestCSVConfusingErrors(t *testing.T) {
 		{"1,2\n# a,b\n3,4\n", []string{`"# a,b" in line 2`}},
 		{unique("%d.1±0.2"), []string{"1.1±0.2", "Options.IDs a"}},
 		{"a,b\ntrue,1\n0.5,2\n", []string{"column a", `"true" in line 2`}},
+		{"#1,5\n#2,6\n", []string{"holds no data", "comments"}},
+		{"#1,5\n2,6\n3,7\n", []string{`"#1,5" above its first line`, "Options.Header no"}},
 		{"a,b\ncm,kg\n1,2\n3,4\n", []string{`"cm" in line 2`, "units"}},
 		{"My table\na,b\n1,2\n", []string{"fields in line 2", "title"}},
 		{"a;b\n1.984;98\n2.500;761\n", []string{`"1.984" in line 2, column a`, "thousands", "Options.Decimal point"}},

@@ -205,6 +205,9 @@ func (c *csvFile) begin(lines *lineReader, delimiter byte) (first []byte, line i
 	for {
 		text, err := lines.next()
 		if errors.Is(err, io.EOF) {
+			if lines.comments > 0 {
+				return nil, 0, errors.New("holds no data, but lines that begin with #, which are comments")
+			}
 			return nil, 0, errors.New("holds no data")
 		}
 		if err != nil {

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,8 +32,8 @@ func (c *csvFile) chooseHeader(first, second, comment []byte, s *source, o *Opti
 	if err := lim.Take("the names of its columns", 144*int64(c.fields)+int64(len(first))); err != nil {
 		return err
 	}
-	if c.commentedHeader(comment, o) {
-		return lim.Take("the names of its columns", 144*int64(c.fields)+int64(len(comment)))
+	if named, err := c.commentedHeader(bytes.TrimRight(comment, "\r\n"), o); err != nil || named {
+		return errors.Join(err, lim.Take("the names of its columns", 144*int64(c.fields)+int64(len(comment))))
 	}
 	names := split(first)
 	line := judgeFirstLine(names, split(second))
@@ -184,19 +185,20 @@ func onlyBits(record [][]byte) bool {
 }
 
 // commentedHeader takes the names from the comment above the first record, as NumPy's savetxt writes it, if it has a name for
-// each column.
-func (c *csvFile) commentedHeader(comment []byte, o *Options) bool {
-	comment = bytes.TrimSpace(bytes.TrimLeft(comment, "#"))
-	if len(comment) == 0 || o.Header != AutoHeader || c.fields < 2 || countFields(comment, c.delimiter) != c.fields {
-		return false
+// each column. Numbers in their place may be a sample.
+func (c *csvFile) commentedHeader(comment []byte, o *Options) (bool, error) {
+	text := bytes.TrimSpace(bytes.TrimLeft(comment, "#"))
+	if len(text) == 0 || o.Header != AutoHeader || c.fields < 2 || countFields(text, c.delimiter) != c.fields {
+		return false, nil
 	}
-	names := splitFields(nil, comment, c.delimiter)
+	names := splitFields(nil, text, c.delimiter)
 	if !allWords(names) {
-		return false
+		return false, fmt.Errorf("has %q above its first line: a comment, names of columns, or a sample whose id begins with #? "+
+			"Take the line out, take the # away, or give Options.Header no for a comment", short(comment))
 	}
 	c.nameColumns(names)
 	c.inComment = true
-	return true
+	return true, nil
 }
 
 // nameColumns keeps the names of a header.

@@ -146,8 +146,8 @@ func (p *plan) whyLeft(v *variable, o *Options) (why string, view bool, err erro
 		return "not among the views of the options", false, nil
 	case v.kind == other && byLimit.MatchString(v.note):
 		return "", false, v.errorf("(%s %s) is not read: %s; give more with Options.MaxBytes", v.shapeString(), v.class, v.note)
-	case v.name == "MissingStatus" && p.index != nil:
-		return "MissingStatus is not used: index and the NaN in the views say which rows are absent", false, nil
+	case v.name == "MissingStatus" && (p.index != nil || p.mask != nil):
+		return "MissingStatus is not used: an index or a mask says which rows are absent", false, nil
 	case v.name == "MissingStatus" || slices.Contains(maskNames, name) && p.mask == nil:
 		return "", false, v.errorf("(%s %s) may say which views are absent, and is not read: save a matrix present (samples by "+
 			"views, 1 where a sample has the view), or give Options.LeaveOut %s", v.shapeString(), v.class, v.name)
