@@ -75,6 +75,7 @@ func TestCSVConfusingErrors(t *testing.T) {
 		{"a\n-6,52\n3,14\n", []string{"decimal comma", "Options.Decimal comma"}},
 		{"0,1,2\n1,5,6\n2,7,8\n", []string{"first line", "(0, 1, 2)"}},
 		{"0,5,5\n1,5,6\n2,7,8\n", []string{"the numbers of its rows in column 0", "Options.IDs 0"}},
+		{"nr,a\n3,5\n1,5\n2,8\n", []string{"column nr", "Options.IDs nr", "Options.LeaveOut nr"}},
 		{"a,cluster\n5,5\n5,6\n7,8\n", []string{"column cluster", "an earlier result", "Options.LeaveOut cluster"}},
 		{"a\n1\n\n3\n", []string{"nothing in line 3", "one column", "NA"}},
 		{"a,b\n\"1\"5,2\n3,4\n", []string{`"\"1\"5" in line 2`}},

@@ -56,6 +56,9 @@ func (c *csvFile) assign(s *source, o *Options, lim *limits) error {
 	if err := c.chooseID(s, o, taken, lim); err != nil {
 		return err
 	}
+	if err := c.checkOtherIDs(s, o, taken, lim); err != nil {
+		return err
+	}
 	return c.chooseFeatures(s, o, taken, lim)
 }
 
@@ -154,7 +157,7 @@ func (c *csvFile) chooseFeatures(s *source, o *Options, taken []bool, lim *limit
 			}
 			c.roles.features = append(c.roles.features, csvFeature{column: i})
 			if problem == nil && s.role == roleData && !c.holdsTriplets(s, o) {
-				problem = c.checkFeature(i, s)
+				problem = c.checkFeature(i, s, lim)
 			}
 		}
 	}
@@ -165,7 +168,7 @@ func (c *csvFile) chooseFeatures(s *source, o *Options, taken []bool, lim *limit
 }
 
 // checkFeature refuses a column of numbers that its name or its values show to be something else.
-func (c *csvFile) checkFeature(i int, s *source) error {
+func (c *csvFile) checkFeature(i int, s *source, lim *limits) error {
 	option := c.optionName(i)
 	switch {
 	case c.header == nil && i == 0 && c.fields > 1 && c.countsSamples(i):
@@ -174,6 +177,9 @@ func (c *csvFile) checkFeature(i int, s *source) error {
 	case c.header != nil && slices.Contains(resultNames, strings.ToLower(c.header[i])):
 		return fmt.Errorf("has %s, which may be an earlier result: give Options.Labels %s to compare with it, or "+
 			"Options.LeaveOut %[2]s", c.title(i), option)
+	case c.header != nil && slices.Contains(otherIDNames, strings.ToLower(c.header[i])) && c.checkID(i, false, lim) == nil:
+		return fmt.Errorf("has different values in %s, which may name the samples: give Options.IDs %s if they do, or "+
+			"Options.LeaveOut %[2]s; a feature needs another name", c.title(i), option)
 	case c.countsSamples(i):
 		s.notes = append(s.notes, fmt.Sprintf("%s: %s counts the samples and is read as a feature; if it is an id, "+
 			"give Options.IDs %s, to leave it out Options.LeaveOut %[3]s", s.path, c.title(i), option))
