@@ -23,33 +23,35 @@ const (
 
 // chooseHeader decides whether the first record names the columns.
 func (c *csvFile) chooseHeader(first, second, comment []byte, s *source, o *Options, lim *limits) error {
-	split := func(line []byte) [][]byte {
-		if line == nil {
-			return nil
-		}
-		return splitFields(nil, line, c.delimiter)
-	}
 	if err := lim.Take("the names of its columns", 144*int64(c.fields)+int64(len(first))); err != nil {
 		return err
 	}
 	if named, err := c.commentedHeader(bytes.TrimRight(comment, "\r\n"), o); err != nil || named {
 		return errors.Join(err, lim.Take("the names of its columns", 144*int64(c.fields)+int64(len(comment))))
 	}
-	names := split(first)
-	line := judgeFirstLine(names, split(second))
-	values := line == unclearLine && !slices.ContainsFunc(names, func(f []byte) bool { return classify(f) == wordField })
+	names := splitFields(nil, first, c.delimiter)
+	var below [][]byte
+	if second != nil {
+		below = splitFields(nil, second, c.delimiter)
+	}
+	line := judgeFirstLine(names, below)
 	switch {
-	case values && o.Header == AutoHeader && (o.Triplets || s.role == roleMask && onlyBits(names)):
+	case line == unclearLine && o.Header == AutoHeader && !hasWord(names) && (o.Triplets || s.role == roleMask && onlyBits(names)):
 		return nil // an entry of a matrix, or a sample and its views
 	case line == unclearLine && o.Header == AutoHeader:
 		return fmt.Errorf("has a first line that may name the columns or be a sample (%s): give Options.Header yes or "+
 			"Options.Header no", someNames(asTexts(names)))
-	case line == nameLine, o.Header == WithHeader, line == textLine && o.Header == AutoHeader:
+	case line.names(o.Header):
 		c.nameColumns(names)
 		c.textHeader = line == textLine && o.Header == AutoHeader
 		c.skip++
 	}
 	return nil
+}
+
+// names reports whether a line has the names of columns, with an option.
+func (l firstLine) names(h Header) bool {
+	return l == nameLine || h == WithHeader || l == textLine && h == AutoHeader
 }
 
 // judgeFirstLine says what the first record is, from the second, which is nil if there is none.
@@ -177,6 +179,11 @@ func startsAgain(x []float64) bool {
 		runs++
 	}
 	return runs > 1
+}
+
+// hasWord reports whether a field is a text.
+func hasWord(record [][]byte) bool {
+	return slices.ContainsFunc(record, func(f []byte) bool { return classify(f) == wordField })
 }
 
 // onlyBits reports whether all fields are 0 or 1.
