@@ -35,9 +35,9 @@ func (c *csvFile) chooseHeader(first, second, comment []byte, s *source, o *Opti
 		below = splitFields(nil, second, c.delimiter)
 	}
 	line := judgeFirstLine(names, below)
+	entries := o.Triplets || s.role == roleMask && onlyBits(names) // of a matrix, or the views of a sample
 	switch {
-	case line == unclearLine && o.Header == AutoHeader && !hasWord(names) && (o.Triplets || s.role == roleMask && onlyBits(names)):
-		return nil // an entry of a matrix, or a sample and its views
+	case line == unclearLine && o.Header == AutoHeader && entries && !hasWord(names):
 	case line == unclearLine && o.Header == AutoHeader:
 		return fmt.Errorf("has a first line that may name the columns or be a sample (%s): give Options.Header yes or "+
 			"Options.Header no", someNames(asTexts(names)))
