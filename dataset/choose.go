@@ -73,7 +73,7 @@ func (s *source) views(names []string, taken map[*variable]bool) ([]*variable, e
 		return v.members()
 	}
 	if vs := s.numberedViews(taken); len(vs) > 0 {
-		return vs, nil
+		return vs, differentNumbers(vs)
 	}
 	if v := s.firstNamed(viewNames, func(v *variable) bool { return v.isMatrix() && !taken[v] }); v != nil {
 		return []*variable{v}, nil
@@ -233,6 +233,18 @@ func (s *source) numberedViews(taken map[*variable]bool) []*variable {
 	}
 	slices.SortStableFunc(groups[best], func(a, b *variable) int { return compareNumeric(number[a], number[b]) })
 	return groups[best]
+}
+
+// differentNumbers refuses two views of one number, such as X0 and x0: the second may be something else.
+func differentNumbers(vs []*variable) error {
+	for i := 1; i < len(vs); i++ {
+		a, b := numberedName.FindStringSubmatch(vs[i-1].name), numberedName.FindStringSubmatch(vs[i].name)
+		if compareNumeric(a[3], b[3]) == 0 {
+			return vs[i].errorf("and %s have the same number: name the views with Options.Views, or give Options.LeaveOut %[2]s",
+				vs[i-1].name, vs[i].name)
+		}
+	}
+	return nil
 }
 
 // checkViews says which of the views cannot be one.

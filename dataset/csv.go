@@ -24,6 +24,7 @@ type csvFile struct {
 	skip      int  // records before the first sample
 	records   int  // samples
 	comments  int
+	firstLine int  // the line of the first sample
 	inComment bool // the header stands in a comment
 	gaps      int  // places between two records with empty lines
 
@@ -204,6 +205,9 @@ func (c *csvFile) begin(lines *lineReader, delimiter byte) (first []byte, line i
 	for {
 		text, err := lines.next()
 		if errors.Is(err, io.EOF) {
+			if lines.comments > 0 {
+				return nil, 0, errors.New("holds no data, but lines that begin with #, which are comments")
+			}
 			return nil, 0, errors.New("holds no data")
 		}
 		if err != nil {
@@ -244,7 +248,11 @@ func (c *csvFile) makeColumns(lim *limits) error {
 func (c *csvFile) count(line []byte, number int, lim *limits) error {
 	fields := countFields(line, c.delimiter)
 	if fields != c.fields {
-		return fmt.Errorf("has %d fields in line %d and %d in the lines before", fields, number, c.fields)
+		title := ""
+		if c.records <= 1 {
+			title = "; if the first line is a title, take it out"
+		}
+		return fmt.Errorf("has %d fields in line %d and %d in the lines before%s", fields, number, c.fields, title)
 	}
 	// Each field becomes at least 4 bytes; stop inflating a bomb long before its end.
 	if 2*int64(c.fields)*int64(c.records) > lim.Max() {
@@ -260,7 +268,9 @@ func (c *csvFile) count(line []byte, number int, lim *limits) error {
 		}
 		c.note(i, f, number)
 	}
-	c.records++
+	if c.records++; c.records == 1 {
+		c.firstLine = number
+	}
 	return nil
 }
 

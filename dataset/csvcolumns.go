@@ -56,6 +56,9 @@ func (c *csvFile) assign(s *source, o *Options, lim *limits) error {
 	if err := c.chooseID(s, o, taken, lim); err != nil {
 		return err
 	}
+	if err := c.checkOtherIDs(s, o, taken, lim); err != nil {
+		return err
+	}
 	return c.chooseFeatures(s, o, taken, lim)
 }
 
@@ -97,7 +100,7 @@ func (c *csvFile) chooseLabel(s *source, o *Options, taken []bool) error {
 			case !strings.EqualFold(h, name) || taken[i]:
 				continue
 			case name == "y" && point:
-				s.offers = append(s.offers, fmt.Sprintf("%s: column %s is read as a feature, beside x; if it gives the "+
+				s.notes = append(s.notes, fmt.Sprintf("%s: column %s is read as a feature, beside x; if it gives the "+
 					"classes, give Options.Labels %[2]s", s.path, h))
 				continue
 			}
@@ -154,7 +157,7 @@ func (c *csvFile) chooseFeatures(s *source, o *Options, taken []bool, lim *limit
 			}
 			c.roles.features = append(c.roles.features, csvFeature{column: i})
 			if problem == nil && s.role == roleData && !c.holdsTriplets(s, o) {
-				problem = c.checkFeature(i, s)
+				problem = c.checkFeature(i, s, lim)
 			}
 		}
 	}
@@ -165,7 +168,7 @@ func (c *csvFile) chooseFeatures(s *source, o *Options, taken []bool, lim *limit
 }
 
 // checkFeature refuses a column of numbers that its name or its values show to be something else.
-func (c *csvFile) checkFeature(i int, s *source) error {
+func (c *csvFile) checkFeature(i int, s *source, lim *limits) error {
 	option := c.optionName(i)
 	switch {
 	case c.header == nil && i == 0 && c.fields > 1 && c.countsSamples(i):
@@ -174,8 +177,11 @@ func (c *csvFile) checkFeature(i int, s *source) error {
 	case c.header != nil && slices.Contains(resultNames, strings.ToLower(c.header[i])):
 		return fmt.Errorf("has %s, which may be an earlier result: give Options.Labels %s to compare with it, or "+
 			"Options.LeaveOut %[2]s", c.title(i), option)
+	case c.header != nil && slices.Contains(otherIDNames, strings.ToLower(c.header[i])) && c.checkID(i, false, lim) == nil:
+		return fmt.Errorf("has different values in %s, which may name the samples: give Options.IDs %s if they do, or "+
+			"Options.LeaveOut %[2]s; a feature needs another name", c.title(i), option)
 	case c.countsSamples(i):
-		s.offers = append(s.offers, fmt.Sprintf("%s: %s counts the samples and is read as a feature; if it is an id, "+
+		s.notes = append(s.notes, fmt.Sprintf("%s: %s counts the samples and is read as a feature; if it is an id, "+
 			"give Options.IDs %s, to leave it out Options.LeaveOut %[3]s", s.path, c.title(i), option))
 	}
 	return nil
@@ -208,9 +214,11 @@ func (c *csvFile) textError(i int) error {
 		return fmt.Errorf("has true or false among numbers in %s; write 1 and 0, or leave the column out with "+
 			"Options.LeaveOut %s", where, option)
 	case seen&textField != 0 && seen&numberField != 0:
+		if c.secondHeader() {
+			return fmt.Errorf("has a value that is not a number in %s: a second line of names, or of units? Take it out", where)
+		}
 		return fmt.Errorf("has a value that is not a number in %s; correct it, write NA where a value is missing, or leave "+
-			"the column out with Options.LeaveOut %s",
-			where, option)
+			"the column out with Options.LeaveOut %s", where, option)
 	case seen&strangeField != 0 && seen&wordField == 0:
 		return fmt.Errorf("has numbers in a notation that is not read in %s; write them as 0.5 or 1e-3 without signs, units "+
 			"and quotes, give Options.IDs %s if they name the samples, or leave the column out with Options.LeaveOut %[2]s",
@@ -227,6 +235,17 @@ func (c *csvFile) textError(i int) error {
 	return fmt.Errorf("has texts in %s; say what it is: Options.Labels %s (the classes), Options.IDs %[2]s (the names of the "+
 		"samples), Options.OneHot %[2]s (a feature of 0 and 1 for each text), or leave it out with Options.LeaveOut %[2]s%[3]s",
 		where, option, turned)
+}
+
+// secondHeader tells whether the line below a header has texts in several columns, as a line of units has.
+func (c *csvFile) secondHeader() bool {
+	texts := 0
+	for _, at := range c.firstText {
+		if c.header != nil && at.line == c.firstLine && c.seen[at.column]&numberField != 0 {
+			texts++
+		}
+	}
+	return texts > 1
 }
 
 // wantsOneHot tells whether options make features of 0 and 1 of a column. A pattern takes columns of texts only.

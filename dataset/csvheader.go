@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,33 +23,35 @@ const (
 
 // chooseHeader decides whether the first record names the columns.
 func (c *csvFile) chooseHeader(first, second, comment []byte, s *source, o *Options, lim *limits) error {
-	split := func(line []byte) [][]byte {
-		if line == nil {
-			return nil
-		}
-		return splitFields(nil, line, c.delimiter)
-	}
 	if err := lim.Take("the names of its columns", 144*int64(c.fields)+int64(len(first))); err != nil {
 		return err
 	}
-	if c.commentedHeader(comment, o) {
-		return lim.Take("the names of its columns", 144*int64(c.fields)+int64(len(comment)))
+	if named, err := c.commentedHeader(bytes.TrimRight(comment, "\r\n"), o); err != nil || named {
+		return errors.Join(err, lim.Take("the names of its columns", 144*int64(c.fields)+int64(len(comment))))
 	}
-	names := split(first)
-	line := judgeFirstLine(names, split(second))
-	values := line == unclearLine && !slices.ContainsFunc(names, func(f []byte) bool { return classify(f) == wordField })
+	names := splitFields(nil, first, c.delimiter)
+	var below [][]byte
+	if second != nil {
+		below = splitFields(nil, second, c.delimiter)
+	}
+	line := judgeFirstLine(names, below)
+	entries := o.Triplets || s.role == roleMask && onlyBits(names) // of a matrix, or the views of a sample
 	switch {
-	case values && o.Header == AutoHeader && (o.Triplets || s.role == roleMask && onlyBits(names)):
-		return nil // an entry of a matrix, or a sample and its views
+	case line == unclearLine && o.Header == AutoHeader && entries && !hasWord(names):
 	case line == unclearLine && o.Header == AutoHeader:
 		return fmt.Errorf("has a first line that may name the columns or be a sample (%s): give Options.Header yes or "+
 			"Options.Header no", someNames(asTexts(names)))
-	case line == nameLine, o.Header == WithHeader, line == textLine && o.Header == AutoHeader:
+	case line.names(o.Header):
 		c.nameColumns(names)
 		c.textHeader = line == textLine && o.Header == AutoHeader
 		c.skip++
 	}
 	return nil
+}
+
+// names reports whether a line has the names of columns, with an option.
+func (l firstLine) names(h Header) bool {
+	return l == nameLine || h == WithHeader || l == textLine && h == AutoHeader
 }
 
 // judgeFirstLine says what the first record is, from the second, which is nil if there is none.
@@ -178,25 +181,31 @@ func startsAgain(x []float64) bool {
 	return runs > 1
 }
 
+// hasWord reports whether a field is a text.
+func hasWord(record [][]byte) bool {
+	return slices.ContainsFunc(record, func(f []byte) bool { return classify(f) == wordField })
+}
+
 // onlyBits reports whether all fields are 0 or 1.
 func onlyBits(record [][]byte) bool {
 	return !slices.ContainsFunc(record, func(f []byte) bool { return string(f) != "0" && string(f) != "1" })
 }
 
 // commentedHeader takes the names from the comment above the first record, as NumPy's savetxt writes it, if it has a name for
-// each column.
-func (c *csvFile) commentedHeader(comment []byte, o *Options) bool {
-	comment = bytes.TrimSpace(bytes.TrimLeft(comment, "#"))
-	if len(comment) == 0 || o.Header != AutoHeader || c.fields < 2 || countFields(comment, c.delimiter) != c.fields {
-		return false
+// each column. Numbers in their place may be a sample.
+func (c *csvFile) commentedHeader(comment []byte, o *Options) (bool, error) {
+	text := bytes.TrimSpace(bytes.TrimLeft(comment, "#"))
+	if len(text) == 0 || o.Header != AutoHeader || c.fields < 2 || countFields(text, c.delimiter) != c.fields {
+		return false, nil
 	}
-	names := splitFields(nil, comment, c.delimiter)
+	names := splitFields(nil, text, c.delimiter)
 	if !allWords(names) {
-		return false
+		return false, fmt.Errorf("has %q above its first line: a comment, names of columns, or a sample whose id begins with #? "+
+			"Take the line out, take the # away, or give Options.Header no for a comment", short(comment))
 	}
 	c.nameColumns(names)
 	c.inComment = true
-	return true
+	return true, nil
 }
 
 // nameColumns keeps the names of a header.

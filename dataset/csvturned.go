@@ -85,7 +85,7 @@ func (p *plan) turnProved(data int, o *Options) error {
 			if of == s || !s.headerHas(ids) {
 				continue
 			}
-			s.vars, s.left, s.offers, s.ids, s.problem = nil, nil, nil, nil, nil
+			s.vars, s.left, s.ids, s.problem = nil, nil, nil, nil
 			if err := s.text.assignTurned(s, o, p.lim); err != nil {
 				return named(s.path, err)
 			}

@@ -76,6 +76,10 @@ func TestSamplesInColumns(t *testing.T) {
 		_, err := Open(context.Background(), tables(t, c.files...), c.o)
 		wantError(t, err, c.words...)
 	}
+	// Some names that are ids prove nothing.
+	_, err := Open(context.Background(), tables(t, "P0,P1,x\n1,2,3\n4,5,6\n7,8,8\n"),
+		Options{LabelsFile: write(t, "l.csv", labels)[0]})
+	wantError(t, err, "l.csv: has ids in column id", "a.csv has none")
 	// Numbers in a header are no ids.
 	s, err := Open(context.Background(), tables(t, ",0,1,2\n0,5,6,6\n1,7,8,8\n2,1,1,3\n"),
 		Options{LabelsFile: write(t, "l.csv", "index,label\n0,a\n1,b\n2,a\n")[0]})

@@ -137,7 +137,10 @@ func (l *hdf5Lister) numeric(v *variable, o *hdf5.Object) error {
 		v.kind, v.note = other, fmt.Sprintf("it promises %d values that were never written", unwritten)
 		return nil
 	}
-	v.typ, v.anyOrder, v.unnamed = o.Type.Elem, true, o.Type.Members > 2
+	v.typ, v.anyOrder = o.Type.Elem, true
+	if o.Type.Members > 2 {
+		v.class = enumeration + v.class
+	}
 	v.backed = int64(o.Elements()-unwritten)*width/growth <= stored
 	v.stream = func(run func(int, []byte) error) error { return l.f.Read(o, run) }
 	if at, ok := l.f.Place(o); ok {
@@ -167,6 +170,9 @@ func (l *hdf5Lister) texts(o *hdf5.Object) ([]string, error) {
 	})
 	return out, err
 }
+
+// enumeration begins the class of numbers that stand for names, which are not read.
+const enumeration = "enumeration of "
 
 // notRead says what elements are that are no real numbers, and what to do with them.
 func notRead(t hdf5.Datatype) string {

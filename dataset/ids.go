@@ -19,6 +19,9 @@ var (
 	endsInID = regexp.MustCompile(`(?i:[_ .\-](?:id|ids|idx|uuid|guid|barcode)$)|^(?i:id)[_ .\-]|` +
 		`[a-z0-9](?:Id|ID|Ids|IDs|Idx|UUID|Uuid)$|` +
 		`^(?i:(?:patient|subject|user|customer|product|item|doc|document|image|case|participant|record|object|entity|row)ids?)$`)
+	// otherIDNames name samples as well as anything else.
+	otherIDNames = []string{"name", "names", "key", "keys", "case", "cell", "file", "filename", "image", "record", "observation",
+		"obs", "row", "accession", "number", "nr", "no", "nr.", "no.", "#"}
 	// resultNames are names of columns that an earlier clustering wrote.
 	resultNames = []string{"cluster", "clusters", "leiden", "louvain", "kmeans", "kmeans_label", "prediction", "predicted",
 		"split", "fold"}
@@ -109,6 +112,43 @@ func (c *csvFile) idOf(named []int, taken []bool, o *Options) (int, error) {
 // unnamedFirst tells whether the first column has no name below a header: the index of pandas, or the row names of R.
 func (c *csvFile) unnamedFirst() bool {
 	return c.header != nil && c.fields > 1 && (c.header[0] == "" || strings.EqualFold(c.header[0], "unnamed: 0"))
+}
+
+// checkOtherIDs refuses a column of a file of labels that may name the samples and has no name of ids. One that counts the rows
+// says no more than their places do.
+func (c *csvFile) checkOtherIDs(s *source, o *Options, taken []bool, lim *limits) error {
+	if s.role != roleLabels || o.NoIDs || c.roles.id >= 0 || c.roles.label < 0 {
+		return nil
+	}
+	for i := range c.fields {
+		if !taken[i] && !c.countsSamples(i) && c.checkID(i, false, lim) == nil {
+			return maySay(c.title(i), c.optionName(i))
+		}
+	}
+	return nil
+}
+
+// maySay is the error that something in a file of labels may name the samples.
+func maySay(what, option string) error {
+	return fmt.Errorf("has different values in %s, which may name the samples: give Options.IDs %s if they do, or Options.IDs "+
+		"none if the rows are in the order of the data", what, option)
+}
+
+// checkOtherArrays does the same for a file of arrays.
+func (s *source) checkOtherArrays(labels *variable, o *Options, lim *limits) error {
+	if s.csv || s.ids != nil || o.NoIDs {
+		return nil
+	}
+	for _, v := range s.vars {
+		same := *s
+		if same.ids = v; v == labels || !v.isIDs() || v.elements() != labels.elements() {
+			continue
+		}
+		if ids, err := same.readIDs(lim); err == nil && !countsRows(ids) {
+			return named(s.path, maySay(v.name, v.name))
+		}
+	}
+	return nil
 }
 
 // checkID refuses ids that occur twice or are missing, and, unless they are asked for, measurements.

@@ -189,3 +189,41 @@ func TestJoinsOfAllForms(t *testing.T) {
 		t.Logf("%s: %d joins are read", join, count)
 	}
 }
+
+// TestOtherNamesBesideLabels: a column without a name of ids in a file of labels may name the samples all the same.
+func TestOtherNamesBesideLabels(t *testing.T) {
+	data := write(t, "x.csv", "a,b\n1,5\n2,7\n3,1\n4,4\n")
+	order := []int{2, 0, 3, 1}
+	for _, name := range []string{"nr", "row", "key", "name", "file", "who"} {
+		for form, of := range map[string]func(s int) string{
+			"0": func(s int) string { return fmt.Sprint(s) }, "1": func(s int) string { return fmt.Sprint(s + 1) },
+			"text": func(s int) string { return fmt.Sprintf("P%d", s) },
+		} {
+			text := name + ",label\n"
+			for _, s := range order {
+				text += fmt.Sprintf("%s,%d\n", of(s), s%2)
+			}
+			labels := write(t, "l.csv", text)[0]
+			_, err := Open(context.Background(), data, Options{LabelsFile: labels})
+			wantError(t, err, "l.csv", "column "+name, "Options.IDs "+name, "Options.IDs none")
+			s, err := Open(context.Background(), data, Options{LabelsFile: labels, NoIDs: true})
+			if err != nil || s.Labels[1] != 0 {
+				t.Errorf("%s, %s: %v", name, form, err)
+			}
+		}
+	}
+	// What counts the rows, or has no different values, says nothing of them.
+	for _, text := range []string{"nr,label\n1,0\n2,1\n3,0\n4,1\n", "fold,label\n1,0\n1,1\n2,0\n2,1\n",
+		"p,label\n.1,0\n.2,1\n.3,0\n.4,1\n"} {
+		s, err := Open(context.Background(), data, Options{LabelsFile: write(t, "l.csv", text)[0]})
+		if err != nil || fmt.Sprint(s.Labels) != "[0 1 0 1]" {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "l.npz")
+	if err := WriteNPZ(path, false, Array{"y", nil, []int{1, 0, 1, 0}}, Array{"order", nil, []int{2, 0, 3, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Open(context.Background(), data, Options{LabelsFile: path})
+	wantError(t, err, "l.npz", "order", "Options.IDs none")
+}

@@ -24,6 +24,11 @@ func (p *plan) chooseIDs(o *Options) error {
 			v = nil
 		}
 		s.ids = v
+		if s.role == roleLabels && len(p.labels) > 0 && p.labels[0].file == s.path {
+			if err := s.checkOtherArrays(p.labels[0], o, p.lim); err != nil {
+				return err
+			}
+		}
 		found = found || v != nil && (!s.csv || s.idsAsked) // a table that lacks the column has chosen ids by itself
 	}
 	if o.IDs != "" && !found {

@@ -45,6 +45,9 @@ func (p *plan) readLabeling(path string, o *Options) (*Labeling, error) {
 	if s.ids, err = s.idVariable(o); err != nil {
 		return nil, err
 	}
+	if err := s.checkOtherArrays(v, o, p.lim); err != nil {
+		return nil, err
+	}
 	l := &Labeling{Path: path, Column: v.name}
 	n := v.labelLen()
 	if n == 0 {

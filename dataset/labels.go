@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -12,13 +13,14 @@ import (
 	"github.com/largemvc/largemvc/dataset/internal/elem"
 )
 
-// classes turns values into classes 0 … c−1 in the order of the values, and names them.
-func classes(values []float64) (labels []int, names []string) {
+// classes turns values into classes 0 … c−1 in the order of the values, and names them. Integers stay apart that float64 would
+// round.
+func classes[T cmp.Ordered](values []T) (labels []int, names []string) {
 	distinct := slices.Clone(values)
 	slices.Sort(distinct)
 	distinct = slices.Compact(distinct)
 	for _, d := range distinct {
-		names = append(names, strconv.FormatFloat(d, 'g', -1, 64))
+		names = append(names, className(d))
 	}
 	labels = make([]int, len(values))
 	for i, x := range values {
@@ -27,31 +29,11 @@ func classes(values []float64) (labels []int, names []string) {
 	return labels, names
 }
 
-// integerClasses does the same for integers, which float64 would round above 2⁵³.
-func integerClasses[T int64 | uint64](values []T) (labels []int, names []string) {
-	distinct := slices.Clone(values)
-	slices.Sort(distinct)
-	distinct = slices.Compact(distinct)
-	for _, d := range distinct {
-		names = append(names, fmt.Sprint(d))
+func className(x any) string {
+	if f, ok := x.(float64); ok {
+		return strconv.FormatFloat(f, 'g', -1, 64)
 	}
-	labels = make([]int, len(values))
-	for i, x := range values {
-		labels[i], _ = slices.BinarySearch(distinct, x)
-	}
-	return labels, names
-}
-
-// wordClasses does the same for strings, in the order of their bytes.
-func wordClasses(values []string) (labels []int, names []string) {
-	names = slices.Clone(values)
-	slices.Sort(names)
-	names = slices.Compact(names)
-	labels = make([]int, len(values))
-	for i, s := range values {
-		labels[i], _ = slices.BinarySearch(names, s)
-	}
-	return labels, names
+	return fmt.Sprint(x)
 }
 
 // mostDigits is how many digits of a number float64 keeps.
@@ -69,13 +51,13 @@ func textClasses(values []string) (labels []int, names []string) {
 		whole[i] = x
 	}
 	if ok {
-		return integerClasses(whole)
+		return classes(whole)
 	}
 	numbers := make([]float64, len(values))
 	for i, s := range values {
 		x, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 		if err != nil || math.IsNaN(x) || countDigits(s) > mostDigits || strings.ContainsAny(s, "_xX") {
-			return wordClasses(values)
+			return classes(values)
 		}
 		numbers[i] = x
 	}
@@ -191,10 +173,10 @@ func readIntegerLabels(v *variable, n int, lim *limits) ([]int, []string, error)
 		for i, b := range x {
 			unsigned[i] = uint64(b)
 		}
-		labels, names := integerClasses(unsigned)
+		labels, names := classes(unsigned)
 		return labels, names, nil
 	}
-	labels, names := integerClasses(x)
+	labels, names := classes(x)
 	return labels, names, nil
 }
 

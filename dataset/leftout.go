@@ -22,7 +22,6 @@ func (p *plan) account(data int, o *Options) error {
 	}
 	for _, s := range p.sources[:data] {
 		p.left = append(p.left, s.left...)
-		p.notes = append(p.notes, s.offers...)
 		for _, v := range s.vars {
 			if err := p.accountFor(v, used, o); err != nil {
 				return err
@@ -147,8 +146,8 @@ func (p *plan) whyLeft(v *variable, o *Options) (why string, view bool, err erro
 		return "not among the views of the options", false, nil
 	case v.kind == other && byLimit.MatchString(v.note):
 		return "", false, v.errorf("(%s %s) is not read: %s; give more with Options.MaxBytes", v.shapeString(), v.class, v.note)
-	case v.name == "MissingStatus" && p.index != nil:
-		return "MissingStatus is not used: index and the NaN in the views say which rows are absent", false, nil
+	case v.name == "MissingStatus" && (p.index != nil || p.mask != nil):
+		return "MissingStatus is not used: an index or a mask says which rows are absent", false, nil
 	case v.name == "MissingStatus" || slices.Contains(maskNames, name) && p.mask == nil:
 		return "", false, v.errorf("(%s %s) may say which views are absent, and is not read: save a matrix present (samples by "+
 			"views, 1 where a sample has the view), or give Options.LeaveOut %s", v.shapeString(), v.class, v.name)
@@ -178,6 +177,9 @@ func (p *plan) whyUnreadLeft(v *variable, o *Options) (why string, view bool, er
 	switch {
 	case v.namedAsView():
 		return v.note, true, nil
+	case namesIDs(v.name) && !o.NoIDs && isTextClass(v.class):
+		return "", false, v.errorf("(%s %s) cannot be read as ids: save numbers, or a table with a column of ids; or give "+
+			"Options.LeaveOut %s", v.shapeString(), v.class, v.name)
 	case p.holdsViews(v) != "":
 		return v.note + ", and it holds " + p.holdsViews(v), true, nil
 	case !isTextClass(v.class):

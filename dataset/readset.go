@@ -141,7 +141,7 @@ func (p *plan) readLabels(set *Set, o *Options) error {
 		if err := p.lim.Take("labels", heldLabels(labels, names)); err != nil {
 			return v.wrap(err)
 		}
-		if read = append(read, v); v.unnamed {
+		if read = append(read, v); strings.HasPrefix(v.class, enumeration) {
 			p.notes = append(p.notes, v.name+" is an enumeration: its classes have its numbers, and not its names")
 		}
 		if i > 0 && set.Labels != nil {

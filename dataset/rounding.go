@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
@@ -15,8 +14,7 @@ import (
 type rounding struct {
 	first []float32 // of each column, as it is held
 	state []columnState
-	open  int     // columns that may be rounded
-	live  []int32 // those columns, once they are few
+	open  int // columns that may be rounded
 	near  map[int]*nearColumn
 }
 
@@ -62,50 +60,14 @@ func newRounding(cols int, lim *limits) (*rounding, error) {
 
 // rows takes in a run of elements that begins at element off of a matrix by rows.
 func (r *rounding) rows(off int, raw []byte, kind elem.Kind) {
-	if r.open == 0 {
-		return
-	}
-	cols := len(r.first)
-	begin := off % cols
-	if r.live == nil && r.open <= cols/4 {
-		for j, s := range r.state {
-			if s != wideColumn {
-				r.live = append(r.live, int32(j))
-			}
+	j := off % len(r.first)
+	for k := 0; k*kind.Size() < len(raw) && r.open > 0; k++ {
+		if r.state[j] != wideColumn {
+			r.add(j, elem.At(raw, k, kind))
 		}
-	}
-	if r.live == nil {
-		for k := range min(len(raw)/kind.Size(), cols) {
-			if j := (begin + k) % cols; r.state[j] != wideColumn {
-				r.strided(j, k, raw, kind)
-			}
+		if j++; j == len(r.first) {
+			j = 0
 		}
-		return
-	}
-	kept := r.live[:0]
-	for _, j := range r.live {
-		k := int(j) - begin
-		if k < 0 {
-			k += cols
-		}
-		if r.strided(int(j), k, raw, kind); r.state[j] != wideColumn {
-			kept = append(kept, j)
-		}
-	}
-	r.live = kept
-}
-
-// strided takes in what a run by rows has of column j, from element k of the run on.
-func (r *rounding) strided(j, k int, raw []byte, kind elem.Kind) {
-	size, cols := kind.Size(), len(r.first)
-	if kind == elem.Float64 && r.state[j] == exactColumn { // constant columns
-		same := math.Float64bits(float64(r.first[j]))
-		for 8*k < len(raw) && binary.LittleEndian.Uint64(raw[8*k:]) == same {
-			k += cols
-		}
-	}
-	for ; size*k < len(raw) && r.state[j] != wideColumn; k += cols {
-		r.add(j, elem.At(raw, k, kind))
 	}
 }
 

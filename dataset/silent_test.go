@@ -91,6 +91,9 @@ func TestNothingInSilence(t *testing.T) {
 			return e.array("s", 2, 0, []int{1, 1}, e.element(5, e.ints(8)), e.element(1, []byte("X1\x00\x00\x00\x00\x00\x00")),
 				e.matrix("", 6, 9, 4, 1, func(i, _ int) float64 { return float64(i) }))
 		}), []string{"s ", "it holds X1", "Options.LeaveOut s"}},
+		"number.mat": {mat(matrix("x0", 4, 1)), []string{"x0", "X0", "the same number", "Options.LeaveOut x0"}},
+		"ids.mat": {mat(func(e *mat5Encoder) []byte { return e.array("id", 4, 0, []int{4, 1}, e.element(16, []byte("abcd"))) }),
+			[]string{"id ", "cannot be read as ids"}},
 		"mask.mat":   {mat(matrix("mask", 4, 3)), []string{"mask"}},
 		"status.npz": {npzBytes(t, false, x, Array{"MissingStatus", []int{4, 1}, []int{1, 1, 0, 1}}), []string{"MissingStatus"}},
 		"named.npz": {npzBytes(t, false, Array{"arr_0", []int{4, 2}, x.Data}, Array{"arr_1", []int{4, 2}, x.Data}),
@@ -142,5 +145,22 @@ func TestSparseBooleans(t *testing.T) {
 	for _, o := range []Options{{}, {Storage: AllDense, Float: 64}} {
 		s := mustRead(t, "a.npz", data, o)
 		checkView(t, &s.Views[0], 2, 2, func(i, j int) float64 { return []float64{0, 1, 1, 0}[2*i+j] })
+	}
+}
+
+// TestEnumerations: classes that are an enumeration of HDF5 lose their names, which is said; true and false lose nothing.
+func TestEnumerations(t *testing.T) {
+	for members, said := range map[uint8]bool{2: false, 3: true} {
+		h := hostile.NewHDF5()
+		at := h.Add(hostile.LE(uint64(0), uint64(1), uint64(0), uint64(1)))
+		kind := hostile.Message(0x03, hostile.LE(uint8(0x18), members, uint8(0), uint8(0), uint32(8), hostile.Int64[4:],
+			"cat\x00\x00\x00\x00\x00dog\x00\x00\x00\x00\x00elk\x00\x00\x00\x00\x00", uint64(0), uint64(1), uint64(2)))
+		x := h.Add(hostile.LE(float64(1), float64(2), float64(5), float64(7)))
+		h.Link("X0", h.Object(hostile.Dataspace(4, 1), hostile.Float64, hostile.Contiguous(x, 32)))
+		h.Link("y", h.Object(hostile.Dataspace(4), kind, hostile.Contiguous(at, 32)))
+		s := mustRead(t, "a.h5", h.Bytes(), Options{})
+		if got := strings.Contains(strings.Join(s.Reading.Notes, ""), "an enumeration"); got != said || s.Classes() != 2 {
+			t.Errorf("%d members: %d classes, notes %v", members, s.Classes(), s.Reading.Notes)
+		}
 	}
 }

@@ -37,7 +37,6 @@ type source struct {
 	keep      []bool     // rows of a file of labels that belong to samples; nil: all
 	problem   error      // why a CSV file is no data as it stands
 	left      []Omission // columns that are not read
-	offers    []string   // what may be read otherwise
 }
 
 // role is what a file is given for.

@@ -34,7 +34,6 @@ type variable struct {
 	colMajor bool
 	backed   bool
 	anyOrder bool
-	unnamed  bool // the numbers stand for names that are not read
 	stream   func(run func(off int, raw []byte) error) error
 	// place says where the elements lie one after another in the file, in storage order; nil: they do not.
 	place func() (at int64, err error)

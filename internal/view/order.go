@@ -60,7 +60,10 @@ func hashes(ctx context.Context, views []View, workers int) (values, zeros []uin
 	for v, x := range views {
 		key := mixed(uint64(v) + 1)
 		err := parallel.For(ctx, workers, (n+orderRows-1)/orderRows, func(_, c int) error {
-			row := make([]float64, x.Cols)
+			var row []float64
+			if x.Sparse == nil { // of a sparse view, the columns without entries cost nothing
+				row = make([]float64, x.Cols)
+			}
 			for i := c * orderRows; i < min((c+1)*orderRows, n); i++ {
 				if x.Has(i) {
 					h, z := x.hash(i, key, row)

@@ -1,10 +1,19 @@
 package view
 
-import "gonum.org/v1/gonum/mat"
+import (
+	"fmt"
+
+	"gonum.org/v1/gonum/mat"
+)
 
 // Take returns the given samples of the view, in their order: a copy, but of a Matrix, which is looked at where it is. Rows of
-// a Source that cannot be read are NaN.
+// a Source that cannot be read are NaN. Take panics if there is no such sample.
 func (v View) Take(samples []int) View {
+	for _, i := range samples { // slices would reach what lies behind their end
+		if i < 0 || i >= v.Rows {
+			panic(fmt.Sprintf("view: sample %d of a view of %d samples", i, v.Rows))
+		}
+	}
 	out := v
 	out.Rows, out.First, out.Given, out.order, out.numbers = len(samples), 0, false, nil, nil
 	if v.Present != nil {

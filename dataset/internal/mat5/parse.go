@@ -219,7 +219,7 @@ func (p *parser) cells(a *Array, n int, end int64, depth int) error {
 }
 
 // numbers reads the tag of a data element of numbers and notes its place. They may be stored in a narrower type than the class.
-// MATLAB writes the values of a sparse matrix of so many logical entries as bytes, and calls them double.
+// MATLAB writes the entries of a sparse logical matrix as bytes, and calls them double: logical is their number, 0 for others.
 func (s *stream) numbers(end int64, logical int) (Part, error) {
 	kind, size, small, err := s.tag(end - s.pos)
 	if err != nil {
