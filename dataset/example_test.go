@@ -213,3 +213,30 @@ func ExampleMatrixColumns() {
 	// 1,2,3,a
 	// 4,5,6,b
 }
+
+// Labels in a file of their own, in another order: their ids put them beside the samples.
+func ExampleReadLabels() {
+	dir, err := os.MkdirTemp("", "dataset")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "species.csv")
+	if err := os.WriteFile(path, []byte("id,label\nb,dog\na,cat\nc,cat\n"), 0o644); err != nil {
+		log.Fatal(err)
+	}
+	l, err := dataset.ReadLabels(context.Background(), path, dataset.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	rows, by, err := l.Align("the data", []string{"a", "b", "c"}, 3)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(rows, by)
+	_, _, err = l.Align("the data", nil, 3) // data without ids
+	fmt.Println(err != nil)
+	// Output:
+	// [1 0 2] id
+	// true
+}
