@@ -34,7 +34,7 @@ func killed(t testing.TB, views []View, c Config, restart, epoch int) (path stri
 		}
 		return errors.Join(os.WriteFile(path, b, 0o644), done)
 	}
-	if _, err := Fit(context.Background(), views, c); !errors.Is(err, done) {
+	if _, err := fitAlone(context.Background(), views, c); !errors.Is(err, done) {
 		t.Fatal(err)
 	}
 	return path
@@ -160,7 +160,7 @@ func testResumeAfterInterruption(t *testing.T, neighbors int) {
 		}
 		c := config
 		interrupt(5)(&c)
-		first, err := Fit(ctx, views, c)
+		first, err := fitAlone(ctx, views, c)
 		if stop != (err == nil) || first.Epochs != 5 || !first.Status.Early() {
 			t.Fatalf("%v after %d epochs: %v", first.Status, first.Epochs, err)
 		}
@@ -191,7 +191,7 @@ func testResumeDiverged(t *testing.T, neighbors int) {
 		Clusters: 3, Epochs: 30, LearningRate: 1, Neighborhood: Neighborhood{Neighbors: neighbors},
 		ExtraLoss: exploding, Checkpoint: Checkpoint{Path: path, Every: 1},
 	}
-	want, err := Fit(context.Background(), views, config)
+	want, err := fitAlone(context.Background(), views, config)
 	var diverged, again *DivergedError
 	if !errors.As(err, &diverged) {
 		t.Fatal(err)
@@ -209,7 +209,7 @@ func testResumeDiverged(t *testing.T, neighbors int) {
 		}
 		return nil
 	}
-	got, err = Fit(context.Background(), views, config)
+	got, err = fitAlone(context.Background(), views, config)
 	if !errors.As(err, &again) || again.Epoch != bad || again.Loss != diverged.Loss {
 		t.Fatalf("%v, want that of %v", err, diverged)
 	}
@@ -240,7 +240,7 @@ func testResumeDiverged(t *testing.T, neighbors int) {
 			state = b
 		}
 	}}
-	if _, err := Fit(ctx, views, config); !errors.As(err, &again) || state == nil {
+	if _, err := fitAlone(ctx, views, config); !errors.As(err, &again) || state == nil {
 		t.Fatalf("%v, a state of %d bytes", err, len(state))
 	}
 	if err := os.WriteFile(path, state, 0o644); err != nil {
@@ -380,14 +380,14 @@ func TestCheckpointCannotBeWritten(t *testing.T) {
 	}
 	for name, path := range map[string]string{"is not a file": folder, "not a folder": filepath.Join(os.Args[0], "x")} {
 		config.Checkpoint.Path = path
-		if got, err := Fit(context.Background(), views, config); got != nil || err == nil ||
+		if got, err := fitAlone(context.Background(), views, config); got != nil || err == nil ||
 			!strings.HasPrefix(err.Error(), "largemvc: checkpoint: ") ||
 			!strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	config.Checkpoint.Path, config.Progress = filepath.Join(folder, "x"), progress
-	got, err := Fit(context.Background(), views, config)
+	got, err := fitAlone(context.Background(), views, config)
 	if !errors.Is(err, os.ErrNotExist) || strings.Count(err.Error(), "\n") > 0 || got == nil || got.Status != Stopped ||
 		got.Epochs != 4 {
 		t.Fatalf("%+v, %v", got, err)
@@ -403,7 +403,7 @@ func TestResumeAfterGradientThatIsNotFinite(t *testing.T) {
 		return gorgonia.Sqrt(must(gorgonia.Sub(net.Learnables()[0], constantOf(net, 0.01))))
 	}
 	config := paper(Config{Clusters: 3, Epochs: 3, ExtraLoss: steep, Checkpoint: Checkpoint{Path: path}})
-	want, err := Fit(context.Background(), views, config)
+	want, err := fitAlone(context.Background(), views, config)
 	var diverged, again *DivergedError
 	if !errors.As(err, &diverged) || want == nil {
 		t.Fatal(err)

@@ -20,6 +20,7 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/train"
 	"github.com/largemvc/largemvc/internal/view"
+	"github.com/largemvc/largemvc/score"
 )
 
 // fewJoin is the share of the samples below which what joins the views is called little.
@@ -352,8 +353,9 @@ type Clustering struct {
 	// trained on a part of the samples.
 	StartLabels []int
 	Timings     Timings
-	Notes       []string // sentences about weak data or results, and if the initial clusters are kept; nil: none
-	Repaired    int      // number of clusters that k-means on H found empty and repaired
+	Structure   score.Structure // whether the samples have clusters; zero if not judged
+	Notes       []string        // sentences about weak data or results, and if the initial clusters are kept; nil: none
+	Repaired    int             // number of clusters that k-means on H found empty and repaired
 
 	// StartScore and TrainedScore are the scores of the initial clusters and of the trained clusters; both are 0 if Fit did not
 	// compare them.

@@ -64,6 +64,9 @@ type Config struct {
 	// With StartLabels or StartAnchors it draws once. The neighbours are landmarks unless Neighborhood.Exact is set.
 	FitSamples int
 
+	// NoStructure leaves out the judgement of the clusters (Clustering.Structure).
+	NoStructure bool
+
 	Machine machine.Options // goroutines, memory limit, GPU and processes of the fit
 
 	Checkpoint Checkpoint // file of the training state; default none

@@ -242,7 +242,7 @@ func TestTypedNils(t *testing.T) {
 	var none context.Context
 	good := mat.NewDense(3, 2, []float64{1, 2, 3, 4, 5, 7})
 	two := Config{Clusters: 2}
-	fit := func(x ...View) error { _, err := Fit(ctx, x, two); return err }
+	fit := func(x ...View) error { _, err := fitAlone(ctx, x, two); return err }
 	build := func(b interface {
 		Build(Env, *Data, StartPoint) error
 	}) error {
@@ -263,7 +263,7 @@ func TestTypedNils(t *testing.T) {
 	}{
 		"view": {func() error { return fit(MatrixView(matrix)) }, "view 0"},
 		"predict": {func() error {
-			c, err := Fit(ctx, []View{MatrixView(good)}, two)
+			c, err := fitAlone(ctx, []View{MatrixView(good)}, two)
 			if err == nil {
 				_, err = c.Predict(ctx, []View{MatrixView(matrix)})
 			}
@@ -337,7 +337,7 @@ func TestTypedNils(t *testing.T) {
 			return build(&Model[*SoftThreshold, *panicking, *Procrustes]{Noise: &panicking{}})
 		}, "largemvc: building the network: panic: no such thing"},
 		"start anchors that panic": {func() error {
-			_, err := Fit(ctx, []View{MatrixView(good).Named("pixels")}, Config{
+			_, err := fitAlone(ctx, []View{MatrixView(good).Named("pixels")}, Config{
 				Clusters: 2, StartAnchors: []mat.Matrix{stuckMatrix{good.Slice(0, 2, 0, 2)}},
 				Neighborhood: Neighborhood{Neighbors: None},
 			})
@@ -394,14 +394,14 @@ func TestConfigLimits(t *testing.T) {
 			"Neighborhood.Steps": {Config{Neighborhood: Neighborhood{Steps: value}}, "1000"},
 		} {
 			x.config.Clusters = 2
-			_, err := Fit(ended, views, x.config)
+			_, err := fitAlone(ended, views, x.config)
 			want := name + " is " + strconv.Itoa(value) + ", want at most " + x.most
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, want it to say %q", err, want)
 			}
 		}
 		// What the samples bound is not limited.
-		if _, err := Fit(context.Background(), views, Config{
+		if _, err := fitAlone(context.Background(), views, Config{
 			Clusters: 2, Epochs: 1,
 			Neighborhood: Neighborhood{Neighbors: value, Directions: value, Exact: value, Landmarks: value},
 			Patience:     value, Checkpoint: Checkpoint{Every: value},

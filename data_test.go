@@ -379,7 +379,7 @@ func TestFitOfRowsView(t *testing.T) {
 			t.Errorf("%v: another result of rows that are read: loss %v, want %v", preset, got.Loss, want.Loss)
 		}
 		sources[1].bad = 2000
-		if out, err := Fit(ctx, read, c); !errors.Is(err, errDisk) || out != nil ||
+		if out, err := fitAlone(ctx, read, c); !errors.Is(err, errDisk) || out != nil ||
 			!strings.Contains(err.Error(), "largemvc: reading view 1, rows ") {
 			t.Errorf("%v: %v, %v", preset, out, err)
 		}
@@ -450,7 +450,7 @@ func TestFitSamples(t *testing.T) {
 	refused := func(want string) {
 		t.Helper()
 		for _, views := range [][]View{held, read} {
-			if _, err := Fit(ctx, views, c); err == nil || !strings.Contains(err.Error(), want) {
+			if _, err := fitAlone(ctx, views, c); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, want %q", err, want)
 			}
 		}
@@ -462,16 +462,17 @@ func TestFitSamples(t *testing.T) {
 	}
 	drawn := rows.Sample(rand.New(rand.NewPCG(c.Seed, streamSamples)), n, k)
 	first := drawn[slices.IndexFunc(drawn, func(i int) bool { return i >= 7 && i%2 == 1 })]
-	if _, err := Fit(ctx, read, c); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("NaN at row %d, column 4", first)) {
+	where := fmt.Sprintf("NaN at row %d, column 4", first)
+	if _, err := fitAlone(ctx, read, c); err == nil || !strings.Contains(err.Error(), where) {
 		t.Errorf("%v, want row %d", err, first)
 	}
 	c.FitSamples = -1
-	if _, err := Fit(ctx, held, c); err == nil || !strings.Contains(err.Error(), "FitSamples is -1") {
+	if _, err := fitAlone(ctx, held, c); err == nil || !strings.Contains(err.Error(), "FitSamples is -1") {
 		t.Error(err)
 	}
 	c.FitSamples = 2
 	const want = "Clusters is 3, want 1 to the number of samples that are trained on, 2"
-	if _, err := Fit(ctx, held, c); err == nil || !strings.Contains(err.Error(), want) {
+	if _, err := fitAlone(ctx, held, c); err == nil || !strings.Contains(err.Error(), want) {
 		t.Error(err)
 	}
 	if err := c.Check(held); err == nil || !strings.Contains(err.Error(), want) {
@@ -551,7 +552,7 @@ func TestStuckSource(t *testing.T) {
 		"Novelty": func(ctx context.Context, x []View) error { _, err := model.Novelty(ctx, x); return err },
 	}
 	for name, c := range configs {
-		calls[name] = func(ctx context.Context, x []View) error { _, err := Fit(ctx, x, c); return err }
+		calls[name] = func(ctx context.Context, x []View) error { _, err := fitAlone(ctx, x, c); return err }
 	}
 	for name, call := range calls {
 		views := func(at int64, deaf bool) (*stuckRows, []View) {

@@ -171,7 +171,7 @@ func TestDeviceThatCannot(t *testing.T) {
 			if x.open != nil {
 				simulated(t, x.open)
 			}
-			_, err := Fit(context.Background(), x.views, on(machine.CUDA, x.config))
+			_, err := fitAlone(context.Background(), x.views, on(machine.CUDA, x.config))
 			got := mustFit(t, x.views, x.config)
 			if got.Ran.Device != "CPU" {
 				t.Errorf("Auto ran on %v", got.Ran)
@@ -191,7 +191,7 @@ func TestDeviceThatCannot(t *testing.T) {
 		})
 	}
 	bad := on(7, config)
-	if _, err := Fit(context.Background(), views, bad); err == nil || !strings.Contains(err.Error(), "Machine.Device is 7") {
+	if _, err := fitAlone(context.Background(), views, bad); err == nil || !strings.Contains(err.Error(), "Machine.Device is 7") {
 		t.Errorf("device 7: %v", err)
 	}
 }
@@ -274,7 +274,7 @@ func TestDeviceStageThatDoesNotFit(t *testing.T) {
 	if strings.Count(got.Ran.Why, "takes 0.00 GiB of device memory, the simulator has 0.00 GiB free") != 1 {
 		t.Errorf("what was left is said otherwise: %v", got.Ran)
 	}
-	_, err := Fit(t.Context(), views, on(machine.CUDA, config))
+	_, err := fitAlone(t.Context(), views, on(machine.CUDA, config))
 	var full *device.MemoryError
 	if !errors.As(err, &full) || !strings.Contains(err.Error(), "a matrix of 60 samples takes") || full.Need <= full.Free {
 		t.Errorf("CUDA: %v", err)
@@ -335,7 +335,7 @@ func TestDeviceLost(t *testing.T) {
 	want := mustFit(t, views, on(machine.CUDA, config))
 	device.Unregister("CUDA")
 	simulated(t, func() (device.Driver, error) { return &broken{launches: counted * 3 / 5}, nil })
-	c, err := Fit(context.Background(), views, on(machine.CUDA, config))
+	c, err := fitAlone(context.Background(), views, on(machine.CUDA, config))
 	var failed *device.FailedError
 	if c != nil || !errors.As(err, &failed) || !strings.Contains(err.Error(), "resume from "+config.Checkpoint.Path) ||
 		!strings.Contains(err.Error(), "illegal memory access") {
@@ -350,7 +350,7 @@ func TestDeviceLost(t *testing.T) {
 		t.Errorf("H is %.2g off", e)
 	}
 	config.Checkpoint = Checkpoint{}
-	if _, err = Fit(context.Background(), views, on(machine.CUDA, config)); err == nil ||
+	if _, err = fitAlone(context.Background(), views, on(machine.CUDA, config)); err == nil ||
 		!strings.Contains(err.Error(), "without a checkpoint") {
 		t.Error(err)
 	}

@@ -550,6 +550,7 @@ func ExampleProgress() {
 	//   epoch 50 of 100
 	//   epoch 100 of 100
 	// clusters
+	// structure
 }
 
 // The memory of a fit is estimated from the sizes of the views, before they are read.

@@ -98,7 +98,7 @@ func TestDraws(t *testing.T) {
 			}
 			for _, workers := range []int{1, 2, 5} {
 				c.Machine.Workers = workers
-				got, err := Fit(ctx, views, c)
+				got, err := fitAlone(ctx, views, c)
 				check("fit", got, err)
 			}
 			if draw == 0 {
@@ -141,7 +141,7 @@ func TestDrawsCancelled(t *testing.T) {
 		t.Fatalf("the context is asked %d times, %v", asked, err)
 	}
 	for q := range int64(10) {
-		got, err := Fit(newCountdown(20+q*asked/10), views, c)
+		got, err := fitAlone(newCountdown(20+q*asked/10), views, c)
 		if got != nil || !errors.Is(err, context.Canceled) {
 			t.Errorf("cancelled at %d of %d: result %v, %v", 20+q*asked/10, asked, got != nil, err)
 		}
@@ -171,7 +171,7 @@ func TestDrawsThatLackAView(t *testing.T) {
 		}
 		tried++
 		c := paper(Config{Clusters: 3, Epochs: 2, FitSamples: k, Seed: seed})
-		if got, err := Fit(context.Background(), views, c); err != nil || len(got.Labels) != n {
+		if got, err := fitAlone(context.Background(), views, c); err != nil || len(got.Labels) != n {
 			t.Errorf("seed %d: %v", seed, err)
 		}
 	}
@@ -208,7 +208,7 @@ func leaving(limit float64) func(Network) (*Node, error) {
 // lastStep is a fit that diverges by its last step alone, what a longer one gives of the same training, and the step.
 func lastStep(t *testing.T, views []View, c Config) (short Config, want *Clustering, step int) {
 	t.Helper()
-	want, err := Fit(context.Background(), views, c)
+	want, err := fitAlone(context.Background(), views, c)
 	var diverged *DivergedError
 	if !errors.As(err, &diverged) || want == nil || diverged.Epoch != want.Epochs+2 {
 		t.Fatalf("%v: the loss after a step is to be of no use", err)
@@ -230,7 +230,7 @@ func testFitDivergesAtTheLastStep(t *testing.T, neighbors int) {
 	} {
 		c.Clusters, c.Epochs, c.Neighborhood = 3, 50, Neighborhood{Neighbors: neighbors}
 		c, want, step := lastStep(t, views, c)
-		got, err := Fit(context.Background(), views, c)
+		got, err := fitAlone(context.Background(), views, c)
 		var diverged *DivergedError
 		if !errors.As(err, &diverged) || diverged.Epoch != step || got == nil || got.Status != Diverged {
 			t.Fatalf("%s: %v, %v", name, got, err)
@@ -281,7 +281,7 @@ func testInterruptedAtAStepThatDiverges(t *testing.T, neighbors int) {
 				}
 				return end
 			}
-			got, err := Fit(ctx, views, c)
+			got, err := fitAlone(ctx, views, c)
 			var diverged *DivergedError
 			if errors.Is(err, end) != (end != ErrStop) || most != bad || got == nil {
 				t.Fatalf("%v in run %d of %d: %v, %v", end, most, restarts, got, err)
@@ -323,7 +323,7 @@ func testRestartThatEndsInNaN(t *testing.T, neighbors int) {
 			}
 			return leaving(1)(net)
 		}
-		got, err := Fit(context.Background(), views, c)
+		got, err := fitAlone(context.Background(), views, c)
 		if err != nil || got.Restart == int(bad) || got.Status != EpochLimit || math.IsNaN(last(got.Loss)) {
 			t.Errorf("run %d ends in NaN: run %d, %v, %v", bad, got.Restart, got, err)
 		}
@@ -363,7 +363,7 @@ func testPassAfterTheLastStepFails(t *testing.T, neighbors int) {
 				t.Errorf("%s: step %d", name, step)
 			}
 		}
-		got, err := Fit(context.Background(), views, c)
+		got, err := fitAlone(context.Background(), views, c)
 		var diverged *DivergedError
 		if !errors.As(err, &diverged) || diverged.Epoch != step || diverged.Err == nil || got == nil || got.Status != Diverged {
 			t.Fatalf("%s: %v, %v", name, got, err)
@@ -514,7 +514,7 @@ func testFitRestarts(t *testing.T, neighbors int) {
 		}
 		return nil
 	}
-	got, err := Fit(ctx, views, config)
+	got, err := fitAlone(ctx, views, config)
 	if !errors.Is(err, context.Canceled) || got == nil {
 		t.Fatalf("%v, %v", got, err)
 	}
@@ -541,7 +541,7 @@ func testFitRestartDiverges(t *testing.T, neighbors int) {
 				return gorgonia.HadamardProd(constantOf(net, 0), net.Learnables()[0])
 			},
 		}
-		got, err := Fit(context.Background(), views, config)
+		got, err := fitAlone(context.Background(), views, config)
 		if err != nil || got.Restart == bad || got.Status != EpochLimit || got.Epochs != 20 || runs < 3 {
 			t.Errorf(
 				"run %d diverges: kept run %d of %d, %v after %d epochs: %v",
@@ -564,7 +564,7 @@ func TestFitEndsInALaterRun(t *testing.T) {
 			}
 			return nil
 		}
-		got, err := Fit(context.Background(), views, c)
+		got, err := fitAlone(context.Background(), views, c)
 		if got == nil || end == enough && !errors.Is(err, enough) || end == ErrStop && err != nil {
 			t.Fatalf("%v: %v, result %v", end, err, got != nil)
 		}

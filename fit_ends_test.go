@@ -30,7 +30,7 @@ func testFitCancel(t *testing.T, neighbors int) {
 	why := errors.New("the reason")
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(why)
-	c, err := Fit(ctx, views, config)
+	c, err := fitAlone(ctx, views, config)
 	if c != nil || !errors.Is(err, context.Canceled) || !errors.Is(err, why) {
 		t.Errorf("cancelled before the start: %v, %v", c, err)
 	}
@@ -58,7 +58,7 @@ func testFitCancel(t *testing.T, neighbors int) {
 				}
 				return nil
 			}
-			got, err := Fit(ctx, views, c)
+			got, err := fitAlone(ctx, views, c)
 			if !errors.Is(err, context.Canceled) || !errors.Is(err, why) {
 				t.Fatalf("cancelled in epoch %d: %v", at, err)
 			}
@@ -75,7 +75,7 @@ func testFitCancel(t *testing.T, neighbors int) {
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
 		defer cancel()
 		config.Epochs = 1e6
-		_, err := Fit(ctx, views, config)
+		_, err := fitAlone(ctx, views, config)
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v", err)
 		}
@@ -110,7 +110,7 @@ func testFitStops(t *testing.T, neighbors int) {
 			}
 			return nil
 		}
-		got, err := Fit(context.Background(), views, c)
+		got, err := fitAlone(context.Background(), views, c)
 		if errors.Is(end, ErrStop) && err != nil || end == own && !errors.Is(err, own) {
 			t.Errorf("stopped by %v: %v", end, err)
 		}
@@ -168,7 +168,7 @@ func testFitDiverges(t *testing.T, neighbors int) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.Clusters, c.Epochs, c.Neighborhood.Neighbors = 3, 50, neighbors
-			got, err := Fit(context.Background(), views, c)
+			got, err := fitAlone(context.Background(), views, c)
 			var diverged *DivergedError
 			if !errors.As(err, &diverged) || got == nil {
 				t.Fatalf("%v, %v", got, err)
@@ -187,7 +187,7 @@ func testFitDiverges(t *testing.T, neighbors int) {
 			if c.Epochs = got.Epochs; c.Epochs == 0 {
 				c.Epochs = None
 			}
-			before, err := Fit(context.Background(), views, c)
+			before, err := fitAlone(context.Background(), views, c)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -205,7 +205,7 @@ func testFitDiverges(t *testing.T, neighbors int) {
 				return gorgonia.Log(must(gorgonia.Neg(must(gorgonia.Square(net.Learnables()[0])))))
 			},
 		}
-		got, err := Fit(context.Background(), views, c)
+		got, err := fitAlone(context.Background(), views, c)
 		var diverged *DivergedError
 		if got != nil || !errors.As(err, &diverged) || diverged.Epoch != 1 {
 			t.Errorf("%v, %v", got, err)
@@ -241,7 +241,7 @@ func TestFitParameterIsNotFinite(t *testing.T) {
 		}
 		return gorgonia.Sqrt(none) // 0, with the derivative 1/0·0
 	}})
-	got, err := Fit(context.Background(), views, c)
+	got, err := fitAlone(context.Background(), views, c)
 	var diverged *DivergedError
 	if !errors.As(err, &diverged) || got == nil {
 		t.Fatalf("%v, result %v", err, got != nil)
@@ -339,7 +339,7 @@ func TestProgressStopsBeforeTraining(t *testing.T) {
 				calls++
 				return end
 			}
-			got, err := Fit(context.Background(), views, c)
+			got, err := fitAlone(context.Background(), views, c)
 			switch {
 			case calls != 1:
 				t.Errorf("%v: %d calls", p, calls)
@@ -373,7 +373,8 @@ func TestProgressStopsWithinAPhase(t *testing.T) {
 				time.Sleep(meter.Interval) // so that it is called at the next step within the phase
 				return nil
 			}
-			if got, err := Fit(t.Context(), views, c); calls > 1 && (err != enough || (got != nil) != (p >= meter.Training)) {
+			got, err := fitAlone(t.Context(), views, c)
+			if calls > 1 && (err != enough || (got != nil) != (p >= meter.Training)) {
 				t.Errorf("%v, %d drawn: %v, result %v", p, drawn, err, got != nil)
 			} else if calls < 2 && (p != meter.Draws || drawn > 0) {
 				t.Errorf("%v, %d drawn: %d calls", p, drawn, calls)

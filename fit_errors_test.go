@@ -216,7 +216,7 @@ func TestFitErrors(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := Fit(context.Background(), x.views, x.config)
+			got, err := fitAlone(context.Background(), x.views, x.config)
 			if got != nil || err == nil {
 				t.Fatalf("%v, %v", got, err)
 			}
@@ -229,7 +229,7 @@ func TestFitErrors(t *testing.T) {
 				return
 			}
 			x.config.Neighborhood.Neighbors = None
-			if got, err := Fit(context.Background(), x.views, x.config); got != nil || err == nil {
+			if got, err := fitAlone(context.Background(), x.views, x.config); got != nil || err == nil {
 				t.Errorf("without neighbours: %v, %v", got, err)
 			}
 		})
@@ -243,7 +243,7 @@ func TestSharedMemoryIsCopied(t *testing.T) {
 	c := Config{Clusters: 2, Epochs: 1, Machine: machine.Options{Overwrite: true}}
 	mustFit(t, views, c)
 	c.Float64 = true
-	if _, err := Fit(context.Background(), views, c); err == nil || !strings.Contains(err.Error(), "share memory") {
+	if _, err := fitAlone(context.Background(), views, c); err == nil || !strings.Contains(err.Error(), "share memory") {
 		t.Errorf("%v, want that they share memory", err)
 	}
 }
@@ -273,7 +273,7 @@ func TestCheckSaysWhatFitSays(t *testing.T) {
 			t.Errorf("%s: Check says %v, want %q", name, err, x.want)
 			continue
 		}
-		if _, fit := Fit(t.Context(), x.views, x.config); fit == nil || fit.Error() != err.Error() {
+		if _, fit := fitAlone(t.Context(), x.views, x.config); fit == nil || fit.Error() != err.Error() {
 			t.Errorf("%s: Check says %v, Fit %v", name, err, fit)
 		}
 		for v, s := range sources {
@@ -293,7 +293,7 @@ func TestCheckSaysWhatFitSays(t *testing.T) {
 		if err := x.config.Check(x.views); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := Fit(t.Context(), x.views, x.config); err != nil {
+		if _, err := fitAlone(t.Context(), x.views, x.config); err != nil {
 			t.Errorf("%s: Fit says %v", name, err)
 		}
 	}
@@ -303,7 +303,7 @@ func TestCheckSaysWhatFitSays(t *testing.T) {
 		t.Errorf("Check knows the values: %v", err)
 	}
 	want := "RowShrink.Scale has 2 values, and there are 3 inputs"
-	if _, err := Fit(t.Context(), held, some); err == nil || !strings.Contains(err.Error(), want) {
+	if _, err := fitAlone(t.Context(), held, some); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("scales of some inputs: %v", err)
 	}
 }

@@ -498,7 +498,7 @@ func TestOwnModuleErrors(t *testing.T) {
 			return gorgonia.Nodes{gorgonia.NewScalar(e.G, e.Of, gorgonia.WithName("x"))}
 		}}, "no value"},
 	} {
-		c, err := Fit(context.Background(), views, Config{Clusters: 3, Epochs: 2, Noise: test.noise})
+		c, err := fitAlone(context.Background(), views, Config{Clusters: 3, Epochs: 2, Noise: test.noise})
 		if c != nil || err == nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), "largemvc: ") {
 			t.Errorf("%s: %v, %v, want %q", name, c, err, test.want)
 		}
@@ -523,7 +523,7 @@ func TestOwnModulesEnd(t *testing.T) {
 		}
 		return nil
 	}
-	got, err := Fit(ctx, views, stopped)
+	got, err := fitAlone(ctx, views, stopped)
 	if !errors.Is(err, context.Canceled) || got == nil || got.Status != Cancelled || got.Epochs != 4 {
 		t.Errorf("cancelled: %v, %v", got, err)
 	} else {
@@ -541,7 +541,8 @@ func TestOwnModulesEnd(t *testing.T) {
 	wild := c
 	wild.LearningRate = 1e30
 	var diverged *DivergedError
-	if got, err := Fit(context.Background(), views, wild); !errors.As(err, &diverged) || got == nil || got.Status != Diverged {
+	got, err = fitAlone(context.Background(), views, wild)
+	if !errors.As(err, &diverged) || got == nil || got.Status != Diverged {
 		t.Errorf("diverged: %v, %v", got, err)
 	} else {
 		checkPredict(t, views, got)

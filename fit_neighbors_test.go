@@ -192,7 +192,7 @@ func TestConstantInputs(t *testing.T) {
 		"one value in one column": DenseView(n, 1, slices.Repeat([]float32{4}, n)),
 		"no values":               SparseView(n, 5, make([]int, n+1), nil, []float64(nil)),
 	} {
-		_, err := Fit(context.Background(), []View{good[0], view.Named("v")}, Config{Clusters: 3})
+		_, err := fitAlone(context.Background(), []View{good[0], view.Named("v")}, Config{Clusters: 3})
 		if err == nil || !strings.HasPrefix(err.Error(), "largemvc: view 1 (v) has nothing to cluster") ||
 			!errors.Is(err, prepare.ErrNothingLeft) {
 			t.Errorf("%s: %v", name, err)
@@ -261,7 +261,7 @@ func TestCancelInPreparation(t *testing.T) {
 				continue
 			}
 			ctx := newCountdown(1 + q*(asked-1)/24)
-			c, err := Fit(ctx, views, config)
+			c, err := fitAlone(ctx, views, config)
 			if c != nil || !errors.Is(err, context.Canceled) {
 				t.Errorf("cancelled at %d of %d: %v, %v", 1+q*asked/24, asked, c, err)
 			}
@@ -369,7 +369,7 @@ func TestOverwriteWithNeighbors(t *testing.T) {
 			checkPredict(t, fresh(), got)
 			views = fresh()
 			views[2] = DenseView(n, 40, make([]float64, n*40))
-			if _, err := Fit(context.Background(), views, config); err == nil || !slices.Equal(views[0].in.F64, x[0]) ||
+			if _, err := fitAlone(context.Background(), views, config); err == nil || !slices.Equal(views[0].in.F64, x[0]) ||
 				!slices.Equal(views[1].in.F32, fresh()[1].in.F32) {
 				t.Errorf("Fit refused the views, but had changed them: %v", err)
 			}
@@ -387,7 +387,7 @@ func TestFeatureNames(t *testing.T) {
 	names := []string{"a", "größe", "c\nd", ""}
 	named := DenseView(n, d, x).WithFeatures(names)
 	for _, config := range []Config{{Clusters: 3, Epochs: 1}, paper(Config{Clusters: 3, Epochs: 1, Float64: true})} {
-		c, err := Fit(t.Context(), []View{named, DenseView(n, d, x)}, config)
+		c, err := fitAlone(t.Context(), []View{named, DenseView(n, d, x)}, config)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -427,7 +427,7 @@ func TestFeatureNames(t *testing.T) {
 // TestNilContexts: a nil context is an error, as is a nil pointer in the interface.
 func TestNilContexts(t *testing.T) {
 	views := []View{DenseView(6, 2, []float64{0, 1, 5, 2, 0, 3, 5, 4, 1, 5, 6, 2})}
-	c, err := Fit(t.Context(), views, paper(Config{Clusters: 2, Epochs: None}))
+	c, err := fitAlone(t.Context(), views, paper(Config{Clusters: 2, Epochs: None}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -435,7 +435,7 @@ func TestNilContexts(t *testing.T) {
 	var none context.Context
 	for _, ctx := range []context.Context{none, typed} {
 		for name, err := range map[string]error{
-			"Fit":       errorOf(Fit(ctx, views, Config{Clusters: 2})),
+			"Fit":       errorOf(fitAlone(ctx, views, Config{Clusters: 2})),
 			"Predict":   errorOf(c.Predict(ctx, views)),
 			"Assign":    errorOf(c.Assign(ctx, views)),
 			"Transform": errorOf(c.Transform(ctx, views)),
@@ -505,7 +505,7 @@ func TestReadOutAfterDivergence(t *testing.T) {
 	differ := false
 	for seed := range uint64(6) {
 		config := Config{Clusters: c, Anchors: c + 2, Epochs: 5, LearningRate: 1e30, Float64: true, Seed: seed}
-		got, err := Fit(context.Background(), views, config)
+		got, err := fitAlone(context.Background(), views, config)
 		var diverged *DivergedError
 		if !errors.As(err, &diverged) || got == nil || got.Epochs != 0 {
 			t.Fatalf("epochs %+v, %v", got, err)

@@ -18,6 +18,7 @@ import (
 	"github.com/largemvc/largemvc/comm"
 	"github.com/largemvc/largemvc/internal/testrig/testutil"
 	"github.com/largemvc/largemvc/machine"
+	"github.com/largemvc/largemvc/score"
 )
 
 // rankViews are two views of n samples of a few blobs with much noise, so that many samples change their clusters.
@@ -168,7 +169,7 @@ func TestRanksHaveTheBitsOfOneProcess(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			want, answers := map[int]string{}, map[int]string{}
+			want, answers, judged := map[int]string{}, map[int]string{}, map[int]score.Structure{}
 			for i, cutting := range c.cuttings {
 				if !testutil.Slow && i%4 > 0 {
 					continue
@@ -182,6 +183,7 @@ func TestRanksHaveTheBitsOfOneProcess(t *testing.T) {
 						t.Fatal(err)
 					}
 					want[cutting.n], answers[cutting.n] = hashOf(t, whole), answersOf(t, whole, cut(x, 0, 200))
+					judged[cutting.n] = whole.Structure
 				}
 				found, errs := onRanks(t.Context(), x, cutting.n, cutting.starts,
 					func(ctx context.Context, rank int, world machine.Comm, views []largemvc.View) (*largemvc.Clustering, error) {
@@ -197,6 +199,10 @@ func TestRanksHaveTheBitsOfOneProcess(t *testing.T) {
 						want[cutting.n])
 				}
 				for r, c := range found {
+					if c.Structure != judged[cutting.n] || c.Structure.Judgement == score.StructureUnknown {
+						t.Errorf("%d samples cut at %v, rank %d: %v, want %v", cutting.n, cutting.starts, r, c.Structure,
+							judged[cutting.n])
+					}
 					if answersOf(t, c, cut(x, 0, 200)) != answers[cutting.n] {
 						t.Errorf("%d samples cut at %v: rank %d predicts otherwise", cutting.n, cutting.starts, r)
 					}
@@ -282,7 +288,7 @@ func TestRanksWithAbsentViews(t *testing.T) {
 			}
 			one := c.config
 			one.Machine.Workers = 2
-			whole, err := largemvc.Fit(t.Context(), masked(0, c.n), one)
+			whole, err := largemvc.FitAlone(t.Context(), masked(0, c.n), one)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -299,7 +305,7 @@ func TestRanksWithAbsentViews(t *testing.T) {
 						if rank+1 < len(starts) {
 							hi = starts[rank+1]
 						}
-						return largemvc.Fit(ctx, masked(starts[rank], hi), config)
+						return largemvc.FitAlone(ctx, masked(starts[rank], hi), config)
 					})
 				if err := errors.Join(errs...); err != nil {
 					t.Fatal(err)
@@ -403,7 +409,7 @@ func TestRanksFailTogether(t *testing.T) {
 					if test.change != nil {
 						views = test.change(rank, &c, views)
 					}
-					return largemvc.Fit(ctx, views, c)
+					return largemvc.FitAlone(ctx, views, c)
 				})
 			for rank, err := range errs {
 				want := test.others
@@ -435,7 +441,7 @@ func TestRanksPanic(t *testing.T) {
 				}
 				defer func() { caught = recover() }()
 			}
-			return largemvc.Fit(ctx, views, config)
+			return largemvc.FitAlone(ctx, views, config)
 		})
 	if caught != "a mistake" || errs[0] == nil || !strings.Contains(errs[0].Error(), "rank 1: panic: a mistake") {
 		t.Errorf("caught %v, rank 0 has the error %v", caught, errs[0])
@@ -463,7 +469,7 @@ func TestRanksEndTogether(t *testing.T) {
 						}
 						return nil
 					}
-					return largemvc.Fit(ctx, views, c)
+					return largemvc.FitAlone(ctx, views, c)
 				})
 			for rank, c := range found {
 				if c == nil || c.Epochs != 4 || c.Status != status || len(c.Labels) == 0 {
@@ -509,7 +515,7 @@ func resumesOnOtherRanks(t *testing.T, config largemvc.Config) {
 					return nil
 				}
 			}
-			return largemvc.Fit(ctx, views, c)
+			return largemvc.FitAlone(ctx, views, c)
 		}
 	}
 	whole, errs := onRanks(t.Context(), x, n, []int{0}, fit(0))

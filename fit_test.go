@@ -3,12 +3,14 @@ package largemvc
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -17,6 +19,8 @@ import (
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/safetensors"
 	"github.com/largemvc/largemvc/internal/testrig/testutil"
+	"github.com/largemvc/largemvc/machine"
+	"github.com/largemvc/largemvc/score"
 )
 
 // blobs and absent are those of internal/testrig/testutil.
@@ -53,9 +57,20 @@ func withAndWithout(t *testing.T, f func(t *testing.T, neighbors int)) {
 	t.Run("no neighbours", func(t *testing.T) { f(t, None) })
 }
 
+// fitAlone is Fit without the judgement of the structure, which takes longer than a fit of few samples.
+func fitAlone(ctx context.Context, views []View, c Config) (*Clustering, error) {
+	c.NoStructure = true
+	return Fit(ctx, views, c)
+}
+
+// FitAlone is fitAlone, for the tests from outside.
+func FitAlone(ctx context.Context, views []View, c Config) (*Clustering, error) {
+	return fitAlone(ctx, views, c)
+}
+
 func mustFit(t testing.TB, views []View, c Config) *Clustering {
 	t.Helper()
-	out, err := Fit(context.Background(), views, c)
+	out, err := fitAlone(context.Background(), views, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -440,7 +455,7 @@ func TestFewFeatures(t *testing.T) {
 			}
 		}
 		views := []View{DenseView(n, d, x[0]), DenseView(n, d, x[1])}
-		r, err := Fit(context.Background(), views, Config{Clusters: c})
+		r, err := fitAlone(context.Background(), views, Config{Clusters: c})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -460,6 +475,93 @@ func TestFewFeatures(t *testing.T) {
 			if got[i] != r.Labels[i] {
 				t.Fatalf("%d features: sample %d is predicted %d, its label is %d", d, i, got[i], r.Labels[i])
 			}
+		}
+	}
+}
+
+// noiseViews are independent normal columns.
+func noiseViews(n int, seed uint64, dims ...int) []View {
+	rng := rand.New(rand.NewPCG(seed, 17))
+	var out []View
+	for _, d := range dims {
+		x := make([]float64, n*d)
+		for i := range x {
+			x[i] = rng.NormFloat64()
+		}
+		out = append(out, DenseView(n, d, x))
+	}
+	return out
+}
+
+// Every fit says whether there are clusters: noise has none, and a note says so; with or without neighbours, for samples that
+// are drawn, in views that are overwritten, and for any number of goroutines alike.
+func TestStructure(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	planted := func() []View { views, _ := blobViews(300, 3, 0.1, 5, 8, 6); return views }
+	for name, c := range map[string]Config{
+		"default": {}, "paper": PaperConfig(3), "drawn": {FitSamples: 100}, "float64": {Float64: true},
+		"overwritten": {Machine: machine.Options{Overwrite: true}, Float64: true},
+	} {
+		c.Clusters, c.Epochs = 3, 2
+		for _, want := range []score.Judgement{score.StructureNone, score.StructureClear} {
+			views := planted
+			if want == score.StructureNone {
+				views = func() []View { return noiseViews(300, 1, 8, 6) }
+			}
+			var first *Clustering
+			for workers := range 3 {
+				c.Machine.Workers = workers
+				got, err := Fit(ctx, views(), c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s := got.Structure
+				noted := len(got.Notes) > 0 && strings.HasPrefix(got.Notes[0], "structure none: clusters as good come out of")
+				if s.Judgement != want || noted != (want == score.StructureNone) || s.Samples != 300 ||
+					got.Timings.Structure <= 0 {
+					t.Errorf("%s: %v, want %v; notes %q, %v", name, s, want, got.Notes, got.Timings)
+				}
+				if first == nil {
+					first = got
+				} else if s != first.Structure {
+					t.Errorf("%s, %d goroutines: %+v, want %+v", name, workers, s, first.Structure)
+				}
+			}
+		}
+	}
+	for name, c := range map[string]Config{
+		"one cluster": {Clusters: 1}, "not asked for": {Clusters: 3, NoStructure: true}, "few samples": {Clusters: 3},
+	} {
+		c.Epochs = 1
+		views := noiseViews(40, 2, 5, 3)
+		if name == "few samples" {
+			views = noiseViews(20, 2, 5, 3)
+		}
+		got, err := Fit(ctx, views, c)
+		if err != nil || got.Structure.Judgement != score.StructureUnknown ||
+			strings.Contains(fmt.Sprint(got.Notes), "structure") {
+			t.Errorf("%s: %v, %v, %q", name, err, got.Structure, got.Notes)
+		}
+	}
+	// Who ends the judgement has the result of the training.
+	own := errors.New("enough")
+	for _, end := range []error{own, ErrStop, context.Canceled} {
+		ctx, cancel := context.WithCancel(ctx)
+		got, err := Fit(ctx, planted(), Config{Clusters: 3, Epochs: 2, Progress: func(e Progress) error {
+			switch {
+			case e.Phase != "structure":
+				return nil
+			case end == context.Canceled:
+				cancel()
+				return nil
+			}
+			return end
+		}})
+		cancel()
+		if errors.Is(err, end) != (end != ErrStop) || got == nil || len(got.Labels) != 300 ||
+			got.Structure != (score.Structure{}) {
+			t.Errorf("%v: %v, %v", end, got, err)
 		}
 	}
 }

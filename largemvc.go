@@ -48,9 +48,18 @@ func fit(ctx context.Context, with processes, views []View, config Config, from 
 	if err != nil {
 		return r.result(ctx, nil, r.meter.Stopped(err))
 	}
+	j := &judged{}
+	if r.config.Machine.Overwrite {
+		if err := j.take(inside, r); err != nil {
+			return r.result(ctx, nil, r.meter.Stopped(err))
+		}
+	}
 	out, err := s.fit(inside)
 	if out != nil {
 		out, err = s.extend(context.WithoutCancel(inside), out, err)
+	}
+	if out != nil && inside.Err() == nil {
+		err = joined(err, j.judge(inside, r, out))
 	}
 	return r.result(ctx, out, err)
 }

@@ -103,7 +103,7 @@ func TestEstimateMemoryOfTraining(t *testing.T) {
 				}
 				return nil
 			}
-			result, err := Fit(context.Background(), views, c)
+			result, err := fitAlone(context.Background(), views, c)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -251,7 +251,7 @@ func TestEstimateMemoryOfViews(t *testing.T) {
 		}
 	}
 	for what, c := range map[string]Config{"Fit": {Clusters: 1}, "Check": {Clusters: 1}} {
-		_, err := Fit(t.Context(), sized(2, 2), c)
+		_, err := fitAlone(t.Context(), sized(2, 2), c)
 		if what == "Check" {
 			err = c.Check(sized(2, 2))
 		}
@@ -351,7 +351,7 @@ func TestFitInLittleMemory(t *testing.T) {
 		{looks, complete, least / 2, [3]bool{false, true, false}},
 	} {
 		refused.c.Machine.MaxMemory = refused.most
-		_, err := Fit(ctx, refused.views, refused.c)
+		_, err := fitAlone(ctx, refused.views, refused.c)
 		if err == nil || !strings.Contains(err.Error(), "the fit takes ") {
 			t.Error(err)
 			continue
@@ -363,7 +363,7 @@ func TestFitInLittleMemory(t *testing.T) {
 		}
 	}
 	c.Machine.MaxMemory = -1
-	if _, err := Fit(ctx, read, c); err == nil || !strings.Contains(err.Error(), "Machine.MaxMemory is -1") {
+	if _, err := fitAlone(ctx, read, c); err == nil || !strings.Contains(err.Error(), "Machine.MaxMemory is -1") {
 		t.Error(err)
 	}
 }
@@ -451,19 +451,19 @@ func TestNeighborsOfRowsInMemory(t *testing.T) {
 			same("held", got)
 		}
 		c.Machine.MaxMemory = m.Total - 1 // which is less than blocks of rows take
-		if _, err := Fit(ctx, read, c); err == nil || !strings.Contains(err.Error(), "the fit takes "+m.String()) {
+		if _, err := fitAlone(ctx, read, c); err == nil || !strings.Contains(err.Error(), "the fit takes "+m.String()) {
 			t.Errorf("%s: %v, want %v", name, err, m)
 		}
 		c.Machine.MaxMemory = 1 << 40
 		sources[1].bad = x.n - 7
 		const reading = "largemvc: reading view 1, rows "
-		if _, err := Fit(ctx, read, c); !errors.Is(err, errDisk) || !strings.Contains(err.Error(), reading) {
+		if _, err := fitAlone(ctx, read, c); !errors.Is(err, errDisk) || !strings.Contains(err.Error(), reading) {
 			t.Errorf("%s: %v", name, err)
 		}
 		sources[1].bad = 0
 		sources[1].x[(x.n-3)*x.dims[1]+3] = nan32
 		where := fmt.Sprintf("view 1 has NaN at row %d, column 3", x.n-3)
-		if _, err := Fit(ctx, read, c); err == nil || !strings.Contains(err.Error(), where) {
+		if _, err := fitAlone(ctx, read, c); err == nil || !strings.Contains(err.Error(), where) {
 			t.Errorf("%s: %v, want %q", name, err, where)
 		}
 	}
@@ -483,7 +483,7 @@ func TestReadThatFailsInTraining(t *testing.T) {
 		return nil
 	}
 	ctx := context.Background()
-	out, err := Fit(ctx, read, c)
+	out, err := fitAlone(ctx, read, c)
 	if !errors.Is(err, errDisk) || out != nil || !strings.Contains(err.Error(), "reading view 1, rows ") {
 		t.Fatal(out, err)
 	}

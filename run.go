@@ -111,7 +111,7 @@ func (r *run) gather(ctx context.Context, views []View) ([]View, error) {
 	}
 	for v, x := range in {
 		var err error
-		if whole[v].in, err = view.Gather(ctx, r.group, v, x); err != nil {
+		if whole[v].in, err = view.Gather(ctx, r.group, v, x, r.group.Total(x.Rows)); err != nil {
 			return nil, withName(err)
 		}
 	}

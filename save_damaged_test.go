@@ -441,7 +441,7 @@ func savedFiles(t testing.TB) (model, checkpoint []byte) {
 	t.Helper()
 	dir := t.TempDir()
 	paths := []string{filepath.Join(dir, "model"), filepath.Join(dir, "checkpoint")}
-	c, err := Fit(context.Background(), shapesAndColors(8), Config{
+	c, err := fitAlone(context.Background(), shapesAndColors(8), Config{
 		Clusters: 2, Epochs: 2, Checkpoint: Checkpoint{Path: paths[1]},
 	})
 	if err == nil {

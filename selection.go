@@ -12,6 +12,7 @@ import (
 	"github.com/largemvc/largemvc/internal/meter"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/structure"
 	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/score"
 )
@@ -243,4 +244,57 @@ func (c *Clustering) relabel(ctx context.Context, all []view.View) error {
 		}
 		return c.model.label(ctx, &request{views: in, workers: c.config.Machine.Workers}, lo, n, to)
 	}))
+}
+
+// judged are the samples by which the structure is judged.
+type judged struct{ views []view.View }
+
+// take chooses the samples, of those of all ranks. It comes before a fit that overwrites the views.
+func (j *judged) take(ctx context.Context, r *run) error {
+	if r.config.NoStructure {
+		return nil
+	}
+	n := r.views[0].Rows
+	chosen := structure.Choose(r.group.Total(n), structureOptions(r.config))
+	here := r.group.Here(chosen, n)
+	j.views = make([]view.View, len(r.views))
+	for v, x := range r.views {
+		j.views[v] = x.Take(here)
+		if r.group != nil {
+			var err error
+			if j.views[v], err = view.Gather(ctx, r.group, v, j.views[v], len(chosen)); err != nil {
+				return withName(err)
+			}
+		}
+	}
+	return nil
+}
+
+// judge sets the structure of a result. The training is none the worse where the callback ends the judgement.
+func (j *judged) judge(ctx context.Context, r *run, out *Clustering) error {
+	if r.config.NoStructure {
+		return nil
+	}
+	began := time.Now()
+	err := r.meter.Enter(meter.Structure, out.Restart)
+	if err == nil && j.views == nil {
+		err = j.take(ctx, r)
+	}
+	if err == nil {
+		var found *structure.Result
+		if found, err = structure.Judge(ctx, j.views, structureOptions(r.config)); err == nil {
+			out.Structure = found.Score()
+		}
+	}
+	out.Timings.Structure, out.Timings.Total = time.Since(began), time.Since(r.began)
+	if err != nil {
+		if err = r.meter.Stopped(withName(err)); errors.Is(err, ErrStop) {
+			return nil
+		}
+		return err
+	}
+	if out.Structure.Judgement == score.StructureNone {
+		out.Notes = append([]string{"structure " + out.Structure.String()}, out.Notes...)
+	}
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/smooth"
+	"github.com/largemvc/largemvc/internal/structure"
 	"github.com/largemvc/largemvc/internal/view"
 )
 
@@ -72,10 +73,24 @@ func planOf(c *Config, views []view.View) *plan.Fit {
 	if c.comparesDraws(n) {
 		out.Draws = draws
 	}
+	if !c.NoStructure {
+		out.Judged = len(structure.Choose(n, structureOptions(c)))
+	}
 	if c.Neighborhood.Neighbors != None {
 		o := smoothOptions(c, nil)
 		out.Smooth = &o
 	}
 	_, out.Encoder = c.Represent.(Encoder)
 	return out
+}
+
+// structureSteps is the number of steps of smoothing in the judgement.
+const structureSteps = 6
+
+// structureOptions are those of the judgement whether there are clusters.
+func structureOptions(c *Config) structure.Options {
+	return structure.Options{
+		Clusters: c.Clusters, Kind: c.Preprocess.kind(), Neighbors: max(c.Neighborhood.Neighbors, 0), Steps: structureSteps,
+		Seed: c.Seed, Workers: c.Machine.Workers,
+	}
 }

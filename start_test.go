@@ -280,7 +280,7 @@ func TestPreprocessOfConstants(t *testing.T) {
 		PreprocessZScore:   "every feature is constant over the samples",
 	} {
 		for name, view := range map[string]View{"dense": DenseView(n, d, x), "sparse": sparseOf[float64](n, d, x)} {
-			_, err := Fit(
+			_, err := fitAlone(
 				context.Background(), []View{DenseView(n, d, testutil.Counts(n, d, 2)), view.Named("v")},
 				Config{Clusters: 2, Preprocess: kind},
 			)
@@ -294,13 +294,13 @@ func TestPreprocessOfConstants(t *testing.T) {
 		for name, view := range map[string]View{
 			"dense": DenseView(n, d, zero), "sparse": SparseView(n, d, make([]int, n+1), nil, []float32(nil)),
 		} {
-			if _, err := Fit(context.Background(), []View{view}, Config{Clusters: 2, Preprocess: kind}); err == nil ||
+			if _, err := fitAlone(context.Background(), []View{view}, Config{Clusters: 2, Preprocess: kind}); err == nil ||
 				!strings.Contains(err.Error(), "view 0 has nothing to cluster") {
 				t.Errorf("all zero, %v, %s: %v", kind, name, err)
 			}
 		}
 	}
-	_, err := Fit(
+	_, err := fitAlone(
 		context.Background(), []View{DenseView(4, 1, []float64{1, 2, 3, 4})},
 		Config{Clusters: 2, Neighborhood: Neighborhood{Neighbors: None}},
 	)
@@ -316,7 +316,7 @@ func TestPreprocessOfConstants(t *testing.T) {
 	}
 	mask := []bool{true, false, true, false, true, false, true}
 	views := []View{DenseView(n, d, part).WithPresent(mask), DenseView(n, d, testutil.Counts(n, d, 4))}
-	if _, err := Fit(context.Background(), views, Config{Clusters: 2, Preprocess: PreprocessSample}); err == nil ||
+	if _, err := fitAlone(context.Background(), views, Config{Clusters: 2, Preprocess: PreprocessSample}); err == nil ||
 		!strings.Contains(err.Error(), "view 0 has nothing to cluster") {
 		t.Errorf("constant where present: %v", err)
 	}
@@ -328,12 +328,12 @@ func TestRawViewsOfLargeValues(t *testing.T) {
 	x := testutil.Counts(n, d, 5)
 	x[17*d+1] = 1e19
 	for name, view := range map[string]View{"dense": DenseView(n, d, x), "sparse": sparseOf[float64](n, d, x)} {
-		_, err := Fit(context.Background(), []View{view}, Config{Clusters: 2, Preprocess: None})
+		_, err := fitAlone(context.Background(), []View{view}, Config{Clusters: 2, Preprocess: None})
 		if err == nil ||
 			!strings.Contains(err.Error(), "view 0: row 17 has the norm 1e+19, too large to compute with (1e+18)") {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := Fit(context.Background(), []View{view}, Config{Clusters: 2, Epochs: 1}); err != nil {
+		if _, err := fitAlone(context.Background(), []View{view}, Config{Clusters: 2, Epochs: 1}); err != nil {
 			t.Errorf("%s, standardised: %v", name, err)
 		}
 	}
@@ -402,7 +402,7 @@ func TestOverwrite(t *testing.T) {
 	} {
 		f32 := slices.Clone(single)
 		test.config.Machine.Overwrite = true
-		if _, err := Fit(context.Background(), []View{DenseView(n, d, f32), test.last}, test.config); err == nil {
+		if _, err := fitAlone(context.Background(), []View{DenseView(n, d, f32), test.last}, test.config); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 		if !slices.Equal(f32, single) {

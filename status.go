@@ -83,14 +83,16 @@ type Timings struct {
 	Train    time.Duration // all epochs of this restart and its last evaluation
 	Epoch    time.Duration // median epoch of this restart
 	Clusters time.Duration // k-means on H and the rest of the result
-	Total    time.Duration // all of Fit, with the other restarts
+	// Structure is the time of the judgement of the clusters.
+	Structure time.Duration
+	Total     time.Duration // all of Fit, with the other restarts
 }
 
 // String returns the total and its parts.
 func (t Timings) String() string {
 	short := func(d time.Duration) time.Duration { return d.Round(max(time.Microsecond, d/1000)) }
-	return fmt.Sprintf("%v (preparation %v, start %v, training %v at %v an epoch, clusters %v)", short(t.Total), short(t.Prepare),
-		short(t.Start), short(t.Train), short(t.Epoch), short(t.Clusters))
+	return fmt.Sprintf("%v (preparation %v, start %v, training %v at %v an epoch, clusters %v, structure %v)", short(t.Total),
+		short(t.Prepare), short(t.Start), short(t.Train), short(t.Epoch), short(t.Clusters), short(t.Structure))
 }
 
 // DivergedError reports that the loss or a parameter became NaN, infinite or very large. The clustering beside it holds the

@@ -422,7 +422,7 @@ func TestFitSparseOfTinyValues(t *testing.T) {
 		}
 		config := Config{Clusters: 3, Epochs: 2, Preprocess: None}
 		want := mustFit(t, dense, config)
-		got, err := Fit(t.Context(), sparse, config)
+		got, err := fitAlone(t.Context(), sparse, config)
 		if err != nil {
 			t.Errorf("values of %g: %v", tiny, err)
 		} else if ari, err := ariOf(got.Labels, want.Labels); err != nil || ari < 1 {

@@ -121,7 +121,7 @@ func TestViewsThatAreRefused(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c, err := Fit(context.Background(), test.views, Config{Clusters: 2})
+			c, err := fitAlone(context.Background(), test.views, Config{Clusters: 2})
 			if err == nil || c != nil || !strings.HasPrefix(err.Error(), "largemvc: ") ||
 				!strings.Contains(err.Error(), test.want) {
 				t.Errorf("error %q, want one with %q", err, test.want)
@@ -419,7 +419,7 @@ func TestTooManyStepsWhereSamplesLackViews(t *testing.T) {
 		want  string
 	}{"few features": {few, "view 1:"}, "many features": {many, "view 1 (text):"}} {
 		config := Config{Clusters: 1, Neighborhood: Neighborhood{Neighbors: 1, Steps: 1000}}
-		_, err := Fit(context.Background(), c.views, config)
+		_, err := fitAlone(context.Background(), c.views, config)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "1000 steps of smoothing") {
 			t.Errorf("%s: error %v, want one that names the view and the steps", name, err)
 		}

@@ -183,7 +183,7 @@ func configOfFits(views []largemvc.View, config largemvc.Config, numbers []int) 
 	if config.Machine.Comm != nil {
 		return config, errors.New("choose: numbers of clusters are tried in one process: Machine.Comm is set")
 	}
-	config.Checkpoint.Path, config.Machine.Overwrite = "", false
+	config.Checkpoint.Path, config.Machine.Overwrite, config.NoStructure = "", false, true
 	if config.Neighborhood.Neighbors != largemvc.None && config.Neighborhood.HeldOutWeight == 0 {
 		config.Neighborhood.HeldOutWeight = largemvc.None
 	}

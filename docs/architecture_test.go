@@ -75,6 +75,11 @@ var arrows = []struct{ name, imports string }{
 			"internal/spectral internal/view",
 	},
 	{
+		name: "internal/structure",
+		imports: "internal/cluster internal/kernel internal/parallel internal/prepare internal/rows internal/smooth " +
+			"internal/spectral internal/view neighbor score",
+	},
+	{
 		name:    "internal/information",
 		imports: "internal/kernel internal/parallel internal/ranks internal/rows internal/spectral neighbor",
 	},
@@ -126,8 +131,8 @@ var arrows = []struct{ name, imports string }{
 		imports: "internal/adam internal/checkpoint internal/cluster internal/device internal/engine internal/file " +
 			"internal/information internal/information/term internal/inputs internal/kernel internal/kmeans internal/linalg " +
 			"internal/meter internal/op internal/parallel internal/plan internal/predict internal/prepare internal/ranks " +
-			"internal/rows internal/safetensors internal/smooth internal/spectral internal/train internal/unfold " +
-			"internal/view machine neighbor score",
+			"internal/rows internal/safetensors internal/smooth internal/spectral internal/structure internal/train " +
+			"internal/unfold internal/view machine neighbor score",
 	},
 
 	// What is built on the front door.

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/score"
 )
 
 // result is what a page is made of, whether it came from a fit or from a model that labelled samples. This file alone knows
@@ -41,6 +42,7 @@ type result struct {
 	repaired  int
 	timings   []Fact
 	settings  []Fact
+	structure score.Structure
 	predictor *largemvc.Predictor
 }
 
@@ -50,7 +52,7 @@ func ofClustering(c *largemvc.Clustering) (*result, error) {
 		return nil, errors.New("report: the clustering is empty: Fit makes one")
 	}
 	r := ofPredictor(c.Predictor)
-	r.labels, r.h, r.repaired = c.Labels, c.H, c.Repaired
+	r.labels, r.h, r.repaired, r.structure = c.Labels, c.H, c.Repaired, c.Structure
 	r.trust = trustOfViews(c.Predictor, c.Trust)
 	t := c.Timings
 	for _, x := range []struct {
@@ -58,7 +60,7 @@ func ofClustering(c *largemvc.Clustering) (*result, error) {
 		time time.Duration
 	}{
 		{"checks and preparation", t.Prepare}, {"first anchors", t.Start}, {"training", t.Train}, {"one epoch (median)", t.Epoch},
-		{"clusters and model", t.Clusters}, {"whole fit", t.Total},
+		{"clusters and model", t.Clusters}, {"structure", t.Structure}, {"whole fit", t.Total},
 	} {
 		if x.time > 0 {
 			r.timings = append(r.timings, Fact{x.name, seconds(x.time)})

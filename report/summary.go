@@ -4,12 +4,15 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/largemvc/largemvc/score"
 )
 
 // summarise says in a few sentences what was found, and what to beware of.
 func (p *page) summarise(r *result, o *Options, sure *certainty) {
 	say := func(format string, args ...any) { p.Summary = append(p.Summary, fmt.Sprintf(format, args...)) }
 	warn := func(format string, args ...any) { p.Warnings = append(p.Warnings, fmt.Sprintf(format, args...)) }
+	p.judge(r, say, warn)
 	done := "were grouped"
 	if r.predicted {
 		done = "were given by a trained model"
@@ -23,7 +26,9 @@ func (p *page) summarise(r *result, o *Options, sure *certainty) {
 	low := shareBelow(sure.confidence, lowConfidence)
 	say("Half of the samples have a confidence of at least %s (0: between two clusters, 1: in the middle of one); %s have less "+
 		"than %g.", fixed(p.Median), percent(low), lowConfidence)
-	p.compareClusters(say)
+	if r.structure.Judgement == score.StructureClear {
+		p.compareClusters(say)
+	}
 	if p.Novelty != nil {
 		say("%s of the samples are farther from the training than 95 %% of its own samples; of samples like those it "+
 			"would be 5 %%.",
@@ -38,7 +43,9 @@ func (p *page) summarise(r *result, o *Options, sure *certainty) {
 			"and an adjusted Rand index of %s. The classes had no part in the clustering.", plural(p.Classes.Count, "class"),
 			percent(p.Classes.ACC), percent(p.Classes.NMI), percent(p.Classes.ARI))
 	}
-	p.compareViews(r, say)
+	if r.structure.Judgement != score.StructureNone {
+		p.compareViews(r, say)
+	}
 	if r.clusters() < r.asked {
 		warn("%s were asked for, %d were found: the representation has no more distinct rows.", plural(r.asked, "cluster"),
 			r.clusters())
@@ -55,6 +62,22 @@ func (p *page) summarise(r *result, o *Options, sure *certainty) {
 	}
 	if p.Silhouette != nil && *p.Silhouette < weakSilhouette {
 		warn("The mean silhouette is %s: the clusters hardly stand apart.", fixed(*p.Silhouette))
+	}
+}
+
+// judge begins with what there is to find, where that is known.
+func (p *page) judge(r *result, say, warn func(string, ...any)) {
+	s := r.structure
+	figures := fmt.Sprintf("clusters of one half of the samples agree with those of the other half to %s, clusters of "+
+		"noise to %s; 0 is chance, 1 equal", fixed(s.Stability), fixed(s.NullStability))
+	switch s.Judgement {
+	case score.StructureNone:
+		warn("These samples have no clusters that noise with the same spread would not have: %s. Do not read anything into the "+
+			"clusters below.", figures)
+	case score.StructureWeak:
+		say("The samples have weak clusters: %s. There are no clear gaps between them.", figures)
+	case score.StructureClear:
+		say("The samples have clear clusters: %s.", figures)
 	}
 }
 

@@ -54,6 +54,7 @@ func fitFlags(o *fitOptions) *flags {
 	f.string(&o.embedding, "embedding", "`FILE` for the representation H, .npy, .npz or .csv; none by default")
 	f.output(&o.trust, "trust", "`FILE` for the trust in the rows"+aboutTrust+"; it needs neighbours, and the memory of the "+
 		"data once more")
+	f.bool(&c.NoStructure, "no-structure", "do not judge whether the samples have clusters at all")
 	f.bool(&o.json, "json", "print one JSON object instead of the summary; unknown values are null")
 	f.bool(&o.quiet, "quiet", "show no progress on standard error; the summary then says how the data are read")
 

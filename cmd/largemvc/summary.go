@@ -13,10 +13,12 @@ import (
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/machine"
 	"github.com/largemvc/largemvc/neighbor"
+	"github.com/largemvc/largemvc/score"
 )
 
 // summary is what fit prints. A nil pointer is a number that does not exist: null in JSON.
 type summary struct {
+	structured
 	Samples       int     `json:"samples"`
 	Views         int     `json:"views"`
 	Dims          []int   `json:"dims"`
@@ -80,6 +82,30 @@ type summary struct {
 	StartARI *float64 `json:"start_ari"`
 }
 
+// structured is whether the samples have clusters; null: not judged.
+type structured struct {
+	Structure     score.Structure `json:"-"`
+	Judgement     score.Judgement `json:"structure"`
+	Stability     *float64        `json:"stability"`
+	NullStability *float64        `json:"stability_null"`
+	Border        *float64        `json:"border"`
+	NullBorder    *float64        `json:"border_null"`
+	Agreement     *float64        `json:"view_agreement"` // null for one view, too
+}
+
+func newStructured(s score.Structure, views int) structured {
+	out := structured{Structure: s, Judgement: s.Judgement}
+	if s.Judgement == score.StructureUnknown {
+		return out
+	}
+	out.Stability, out.NullStability = &s.Stability, &s.NullStability
+	out.Border, out.NullBorder = &s.Border, &s.NullBorder
+	if views > 1 {
+		out.Agreement = &s.Agreement
+	}
+	return out
+}
+
 // number returns x, or nil where it is NaN or infinite.
 func number(x float64) *float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
@@ -115,6 +141,7 @@ func newSummary(o *fitOptions, in *input, c *largemvc.Clustering, reading time.D
 	for _, label := range c.Labels {
 		r.ClusterSizes[label]++
 	}
+	r.structured = newStructured(c.Structure, len(in.views))
 	r.Reading, r.Notes, r.IDs, r.Labels = &in.reading, c.Notes, in.ids, c.Labels
 	for _, x := range c.Inputs() {
 		r.Inputs = append(r.Inputs, x.Columns)
@@ -206,6 +233,9 @@ func (r *summary) print(w io.Writer, asJSON bool) error {
 func (r *summary) table(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	if r.Structure.Judgement != score.StructureUnknown {
+		line("structure", "%s", r.Structure)
+	}
 	line("data", "%s", aboutSamples(r.Samples, r.Dims, r.MissingRate))
 	line("network", "%s, %s, %s, %s", r.Variant, count(r.Layers, "layer"), count(r.Anchors, "anchor"),
 		r.Activation)

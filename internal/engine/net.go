@@ -21,18 +21,13 @@ type Net struct {
 	total   *Sums
 	weights []float64 // w_v of the loss
 
-	p       [][][]float64 // P_l per view, l from 0
-	c       [][][]float64 // C_l = P_{l−2}P_{l−1}ᵀ, used in layer l ≥ 2
-	k       [][][]float64 // K_l = P_lP_lᵀ; nil where it is the identity
-	w       [][][]float64 // W_l
-	m       [][]float64   // scratch, m×d per view
-	polar   [][]*linalg.Polar
-	dp      [][][]float64 // cotangents of P_l
-	dm, s   [][]float64
-	work    []small // per view
-	dw      [][]float64
-	dc      [][]float64
-	addedP  [][][]float64
+	p     [][][]float64 // P_l per view, l from 0
+	c     [][][]float64 // C_l = P_{l−2}P_{l−1}ᵀ, used in layer l ≥ 2
+	k     [][][]float64 // K_l = P_lP_lᵀ; nil where it is the identity
+	w     [][][]float64 // W_l
+	m     [][]float64   // scratch, m×d per view
+	polar [][]*linalg.Polar
+	backward
 	params  *Params // of the last Forward
 	ready   bool    // the last Forward prepared a backward pass
 	dirty   bool    // cotangents were added since
@@ -43,6 +38,16 @@ type Net struct {
 	terms     bool // the shards have a term
 	termTrees [][]*parallel.Tree[[]float64]
 	termValue float64
+}
+
+// backward holds the cotangents of a backward pass, and what it works with.
+type backward struct {
+	dp     [][][]float64 // of P_l
+	dm, s  [][]float64
+	work   []small // per view
+	dw     [][]float64
+	dc     [][]float64
+	addedP [][][]float64
 }
 
 // NewNet returns the coordinator of a network over shards. start holds P_0 per view (m×d_v, row-major), which it keeps.

@@ -23,6 +23,7 @@ const (
 	Anchors                  // the first anchors of a run
 	Training                 // the epochs of a run
 	Clusters                 // clusters of the representation, and the predictor
+	Structure                // whether the samples have clusters
 
 	Phases = iota
 )
@@ -31,6 +32,7 @@ const (
 func (p Phase) String() string {
 	return [Phases]string{
 		"checks", "draws", "preparation", "regression", "neighbours", "smoothing", "first anchors", "training", "clusters",
+		"structure",
 	}[p]
 }
 

@@ -34,12 +34,12 @@ func TestEnter(t *testing.T) {
 	enough := errors.New("enough")
 	var got []Phase
 	ctx, m := New(context.Background(), func(r Report) error {
-		if got = append(got, r.Phase); r.Phase == Clusters {
+		if got = append(got, r.Phase); r.Phase == Structure {
 			return enough
 		}
 		return nil
 	}, Options{Restarts: 1})
-	for p := Checks; p < Clusters; p++ {
+	for p := Checks; p < Structure; p++ {
 		if err := m.Enter(p, 0); err != nil {
 			t.Fatal(p, err)
 		}
@@ -47,7 +47,7 @@ func TestEnter(t *testing.T) {
 	if m.Failure() != nil || ctx.Err() != nil {
 		t.Fatal(m.Failure(), ctx.Err())
 	}
-	if err := m.Enter(Clusters, 0); err != enough || context.Cause(ctx) != enough {
+	if err := m.Enter(Structure, 0); err != enough || context.Cause(ctx) != enough {
 		t.Errorf("%v, cause %v", err, context.Cause(ctx))
 	}
 	if len(got) != Phases-1 {

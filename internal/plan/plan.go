@@ -30,6 +30,7 @@ type Fit struct {
 
 	Epochs       int
 	KMeansStarts int
+	Judged       int  // samples by which the structure is judged; 0: it is not
 	Unit         bool // k-means on H sees rows of norm 1
 	Keeps        bool // clusters of the start may be kept
 	Chooses      bool // k-means on H is chosen by neighbours

@@ -8,13 +8,12 @@ import (
 	"github.com/largemvc/largemvc/internal/ranks"
 )
 
-// Gather gives every rank of a group the rows that each of them has of a view, in memory.
-func Gather(ctx context.Context, g *ranks.Group, index int, x View) (View, error) {
+// Gather gives every rank of a group the rows that each of them has of a view, n together, in memory.
+func Gather(ctx context.Context, g *ranks.Group, index int, x View, n int) (View, error) {
 	x, err := x.InMemory(ctx, index, 0, x.Rows, nil)
 	if err != nil {
 		return x, err
 	}
-	n := g.Total(x.Rows)
 	out := View{Name: x.Name, Rows: n, Cols: x.Cols, Features: x.Features}
 	what := fmt.Sprintf("the rows of view %d", index)
 	present := make([]uint8, x.Rows)

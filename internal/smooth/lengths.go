@@ -1,0 +1,32 @@
+package smooth
+
+import (
+	"math"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/view"
+)
+
+// Lengths returns the norms that the rows of input k have before they are brought to norm 1, 0 where the view is absent. x is the
+// view that the input comes from. Standardisations that divide a row by its own extent count as undone.
+func (s *Standardised) Lengths(k int, x view.View) []float64 {
+	in, standardiser := s.Inputs[k], s.prepare[s.part[k]]
+	out, row := make([]float64, x.Rows), make([]float64, x.Cols)
+	for i := range out {
+		if !x.Has(i) {
+			continue
+		}
+		x.Row(i, row)
+		switch in.Kind {
+		case prepare.PerSample:
+			out[i] = math.Sqrt(kernel.SumSquares(row, kernel.Sum(row)/float64(len(row))))
+		case prepare.UnitNorm:
+			out[i] = math.Sqrt(kernel.SumSquares(row, 0))
+		default:
+			standardiser.Apply(in.View, row)
+			out[i] = math.Sqrt(kernel.SumSquares(row, 0) + in.Length*in.Length)
+		}
+	}
+	return out
+}

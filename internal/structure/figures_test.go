@@ -1,0 +1,174 @@
+package structure
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/largemvc/largemvc/internal/view"
+	"github.com/largemvc/largemvc/neighbor"
+	"github.com/largemvc/largemvc/score"
+)
+
+func TestNearest(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, n := range []int{1, 2, 5, 30, 100} {
+		x := make([]float32, n)
+		for i := range x {
+			x[i] = float32(r.IntN(20))
+		}
+		for _, k := range []int{1, 3, 40} {
+			var want []neighbour
+			for j := range x {
+				if j != n/2 {
+					want = append(want, neighbour{x[j], j})
+				}
+			}
+			slices.SortStableFunc(want, func(a, b neighbour) int { return int(a.square - b.square) })
+			want = want[:min(k, len(want))]
+			got := nearest(x, n/2, make([]neighbour, 0, k))
+			if len(got) != len(want) {
+				t.Fatalf("%d of %d: %d neighbours, want %d", k, n, len(got), len(want))
+			}
+			for q := range got {
+				if got[q].square != want[q].square || q > 0 && got[q].square == got[q-1].square && got[q].row < got[q-1].row {
+					t.Fatalf("%d of %d: %v, want %v", k, n, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestRankCorrelation(t *testing.T) {
+	x := []float64{3, 1, 2, math.Inf(1)}
+	for _, c := range []struct {
+		y    []float64
+		want float64
+	}{{[]float64{30, 10, 20, 40}, 1}, {[]float64{-3, -1, -2, -4}, -1}, {[]float64{1, 2, 3, 4}, 0.4}} {
+		if got := rankCorrelation(x, c.y); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%v: %g, want %g", c.y, got, c.want)
+		}
+	}
+}
+
+// Even rows have the local dimension of the space which they fill.
+func TestDimension(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, dims := range []int{1, 2, 5} {
+		const n = 500
+		b := newBlock(n, 12)
+		for i := range n {
+			for j := range dims {
+				b.X[i*b.Ld+j] = r.Float32()
+			}
+		}
+		d := &data{n: n, blocks: []neighbor.Block[float32]{b}}
+		_, got := d.local()
+		if got < 0.7*float64(dims) || got > 1.3*float64(dims)+0.1 {
+			t.Errorf("%d dimensions: %g", dims, got)
+		}
+	}
+}
+
+func TestBorders(t *testing.T) {
+	p := placed{margin: []float64{0, 0.1, 0.125, 0.5, 0.6, 0.7, math.Inf(1)}}
+	if at, within := p.borders(); at != 2 || within != 3 {
+		t.Errorf("%g at borders and %g within", at, within)
+	}
+}
+
+func TestRule(t *testing.T) {
+	figures := func(stability, border, agreement float64) Figures { return Figures{stability, border, agreement} }
+	for _, c := range []struct {
+		name                string
+		data, null          Figures
+		dimension, sparsity float64
+		want                score.Judgement
+	}{
+		{"equal", figures(0.9, 0.1, 0.5), figures(0.9, 0.1, 0.5), 10, 0, score.StructureNone},
+		{"stable with gaps", figures(0.9, 0.1, 0.5), figures(0.3, 2, 0.1), 10, 0, score.StructureClear},
+		{"more stable, no gaps", figures(0.4, 1.6, 0.1), figures(0.1, 2, 0), 10, 0, score.StructureWeak},
+		{"unstable", figures(0.3, 0.3, 0.1), figures(0.2, 2, 0.1), 10, 0, score.StructureWeak},
+		{"a curve", figures(0.9, 0.8, 0.8), figures(0.3, 2, 0.3), 1.1, 0.2, score.StructureNone},
+		{"a surface", figures(0.9, 0.8, 0.8), figures(0.3, 2, 0.3), 2.1, 0.2, score.StructureNone},
+		{"clusters of two dimensions", figures(0.95, 0.01, 0.8), figures(0.3, 2, 0.3), 1.9, 0.2, score.StructureClear},
+		{"thin borders in few dimensions", figures(0.9, 0.5, 0.8), figures(0.3, 1.4, 0.3), 2.4, 0.5, score.StructureClear},
+	} {
+		r := &Result{Data: c.data, Dimension: c.dimension, Sparsity: c.sparsity}
+		r.Normal, r.Uniform, r.Shuffled = c.null, c.null, c.null
+		for range splits {
+			r.trials = append(r.trials, trial{Figures: c.data})
+		}
+		for kind := range r.nulls {
+			r.nulls[kind] = []Figures{c.null, c.null}
+		}
+		if got := r.judge(); got != c.want {
+			t.Errorf("%s: %v, want %v (excess %g, contrast %g)", c.name, got, c.want, r.Excess, r.contrast())
+		}
+	}
+}
+
+func TestOneMode(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	sorted := func(f func() float64) []float64 {
+		x := make([]float64, 400)
+		for i := range x {
+			x[i] = f()
+		}
+		slices.Sort(x)
+		return x
+	}
+	largest := func(x, y []float64) (gap float64) {
+		for i := range x {
+			gap = max(gap, math.Abs(x[i]-y[i]))
+		}
+		return gap
+	}
+	even := sorted(r.NormFloat64)
+	flat := slices.Clone(even)
+	oneMode(flat)
+	if !slices.IsSorted(flat) || flat[0] != even[0] || flat[399] != even[399] || largest(even, flat) > 0.4 {
+		t.Errorf("normal values move by %g", largest(even, flat))
+	}
+	two := sorted(func() float64 { return r.NormFloat64() + 20*float64(r.IntN(2)) })
+	flat = slices.Clone(two)
+	oneMode(flat)
+	between := 0
+	for _, x := range flat {
+		if x > 5 && x < 15 {
+			between++
+		}
+	}
+	if !slices.IsSorted(flat) || between < 40 {
+		t.Errorf("%d of 400 values lie between two modes that became one", between)
+	}
+	steps := sorted(func() float64 { return float64(r.IntN(3)) })
+	flat = slices.Clone(steps)
+	oneMode(flat)
+	if !slices.Equal(flat, steps) {
+		t.Error("values of three steps have changed")
+	}
+}
+
+// Shuffled columns have the values of the rows that have the view.
+func TestShuffled(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	x := made(50, 20, func(_, _ int) float64 { return float64(r.IntN(4)) })
+	x.Present = make([]bool, 50)
+	for i := range x.Present {
+		x.Present[i] = i%4 > 0
+	}
+	d, err := shuffled(context.Background(), []view.View{x}, r, options(3, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.n != 50 || len(d.blocks) != 2 || !slices.Equal(d.blocks[0].Present, x.Present) {
+		t.Errorf("%d rows, %d blocks", d.n, len(d.blocks))
+	}
+	constant := made(50, 20, func(_, _ int) float64 { return 1 })
+	if d, err := shuffled(context.Background(), []view.View{constant}, r, options(3, 1)); d != nil || err != nil {
+		t.Errorf("constant: %v, %v", d, err)
+	}
+}

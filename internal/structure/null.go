@@ -1,0 +1,196 @@
+package structure
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/spectral"
+	"github.com/largemvc/largemvc/internal/view"
+	"github.com/largemvc/largemvc/neighbor"
+)
+
+// null draws rows without clusters that have the mean and the covariance of others. They are drawn at the length that rows have
+// before they are brought to norm 1, and then brought to it: norm 1 makes clusters of rows that lie along a line through the
+// centre, and null data must share them.
+type null struct {
+	of    *data
+	views []view.View // that the rows come from
+	mean  [][]float32
+	basis *spectral.Basis
+	panel []kernel.Panel[float32] // of each block, its part of the directions
+	rest  [][]float32             // of each block, the centred rows without their directions
+	lost  [][]float64             // of each block, the squared length of each row outside of the block's columns
+}
+
+const (
+	// principal is the number of principal directions of all inputs side by side whose scores are drawn. What lies outside of
+	// them is a sum of rows drawn at random, with normal weights; mixed is their number.
+	principal, mixed = 64, 6
+	// longest bounds the length of rows in medians: few long rows, as of sparse counts, would be all of the covariance.
+	longest = 1.3
+)
+
+// newNull measures rows.
+func newNull(ctx context.Context, d *data, views []view.View, o Options) (*null, error) {
+	full, err := d.filled(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	m := &null{of: d, views: views}
+	var x []rows.Matrix[float32]
+	total := 0
+	for k, b := range full.blocks {
+		centred := m.lengthen(&b, d.length[k], d.n)
+		m.rest = append(m.rest, centred)
+		x = append(x, rows.NewDense(d.n, b.Cols, b.Cols, centred))
+		total += b.Cols
+	}
+	rank := min(principal, d.n, total)
+	m.basis, err = spectral.Find(ctx, x, spectral.Config{Rank: rank, Seed: o.Seed, Iterations: 4, Workers: o.Workers})
+	if err != nil {
+		return nil, err
+	}
+	u, err := spectral.Project(ctx, m.basis, x, o.Workers)
+	if err != nil {
+		return nil, err
+	}
+	m.panel = make([]kernel.Panel[float32], len(x))
+	for k, b := range full.blocks {
+		kernel.Pack(&m.panel[k], rank, b.Cols, m.basis.V[k], b.Cols)
+		ld := kernel.Pad(b.Cols)
+		part := make([]float32, d.n*ld)
+		kernel.Mul(d.n, u, kernel.Pad(rank), &m.panel[k], part, ld, false)
+		for i := range d.n {
+			row := m.rest[k][i*b.Cols : (i+1)*b.Cols]
+			for j := range row {
+				row[j] -= part[i*ld+j]
+			}
+		}
+	}
+	return m, nil
+}
+
+// lengthen adds a block's mean and lost lengths, and returns its rows at their lengths without the mean.
+func (m *null) lengthen(b *neighbor.Block[float32], length []float64, n int) []float32 {
+	var there []float64
+	for i, l := range length {
+		if b.Present == nil || b.Present[i] {
+			there = append(there, l)
+		}
+	}
+	slices.Sort(there)
+	typical := there[len(there)/2]
+	out, lost, sum := make([]float32, n*b.Cols), make([]float64, n), make([]float64, b.Cols)
+	for i := range n {
+		l := typical
+		if b.Present == nil || b.Present[i] {
+			l = min(length[i], longest*typical)
+		}
+		row := b.X[i*b.Ld : i*b.Ld+b.Cols]
+		lost[i] = l * l * max(0, 1-kernel.SumSquares(row, 0))
+		to := out[i*b.Cols : (i+1)*b.Cols]
+		kernel.Affine(to, row, l, 0)
+		kernel.AddTo(sum, to)
+	}
+	mean := make([]float32, b.Cols)
+	for j, s := range sum {
+		mean[j] = float32(s / float64(n))
+	}
+	for i := range n {
+		for j, y := range mean {
+			out[i*b.Cols+j] -= y
+		}
+	}
+	m.mean, m.lost = append(m.mean, mean), append(m.lost, lost)
+	return out
+}
+
+// allKinds is the number of kinds of null data: those of kinds, and shuffled columns.
+const allKinds = 3
+
+// kinds draw a score of mean 0 and variance 1.
+var kinds = [2]func(r *rand.Rand) float64{
+	func(r *rand.Rand) float64 { return r.NormFloat64() },
+	func(r *rand.Rand) float64 { return (2*r.Float64() - 1) * math.Sqrt(3) },
+}
+
+// measure returns the means of the splits of one draw.
+func (m *null) measure(ctx context.Context, kind, draw int, o Options) (Figures, error) {
+	number := 1 + kind + allKinds*draw
+	var d *data
+	if kind < len(kinds) {
+		d = m.draw(kinds[kind], o.Seed, uint64(number))
+	} else {
+		var err error
+		rng := rand.New(rand.NewPCG(o.Seed, streamNull|uint64(number)<<8))
+		if d, err = shuffled(ctx, m.views, rng, o); err != nil {
+			return Figures{}, err
+		}
+		if d == nil { // nothing is left of any view: there are no clusters
+			return Figures{Border: 1}, nil
+		}
+	}
+	var of []Figures
+	for s := range drawSplits {
+		t, err := measure(ctx, d, o, uint64(splits+number*drawSplits+s), false)
+		if err != nil {
+			return Figures{}, err
+		}
+		of = append(of, t.Figures)
+	}
+	out := average(of)
+	var err error
+	out.Agreement, err = d.agreementOfViews(ctx, o)
+	return out, err
+}
+
+// draw draws as many rows as there are. They lack the views that the others lack.
+func (m *null) draw(f func(r *rand.Rand) float64, seed, number uint64) *data {
+	rng := rand.New(rand.NewPCG(seed, streamNull|number<<8))
+	n, rank := m.of.n, len(m.basis.S)
+	ld := kernel.Pad(rank)
+	u := make([]float32, n*ld)
+	for i := range n {
+		for r, s := range m.basis.S {
+			u[i*ld+r] = float32(f(rng) * s / math.Sqrt(float64(n)))
+		}
+	}
+	from, weight, lost := make([]int, n*mixed), make([]float32, n*mixed), make([]int, n)
+	for q := range from {
+		from[q], weight[q] = rng.IntN(n), float32(rng.NormFloat64()/math.Sqrt(mixed))
+	}
+	for i := range lost {
+		lost[i] = rng.IntN(n)
+	}
+	out := &data{n: n, view: m.of.view}
+	for k, b := range m.of.blocks {
+		c := newBlock(n, b.Cols)
+		c.Present = b.Present
+		kernel.Mul(n, u, ld, &m.panel[k], c.X, c.Ld, false)
+		for i := range n {
+			row := c.X[i*c.Ld : i*c.Ld+c.Cols]
+			if b.Present != nil && !b.Present[i] {
+				clear(row)
+				continue
+			}
+			for j, y := range m.mean[k] {
+				row[j] += y
+			}
+			for q := i * mixed; q < (i+1)*mixed; q++ {
+				w := weight[q]
+				for j, y := range m.rest[k][from[q]*b.Cols : (from[q]+1)*b.Cols] {
+					row[j] += w * y
+				}
+			}
+			if q := kernel.SumSquares(row, 0) + m.lost[k][lost[i]]; q > 0 {
+				kernel.Affine(row, row, 1/math.Sqrt(q), 0)
+			}
+		}
+		out.blocks = append(out.blocks, c)
+	}
+	return out
+}

@@ -1,0 +1,107 @@
+package structure
+
+import (
+	"math"
+
+	"github.com/largemvc/largemvc/score"
+)
+
+// The constants of the rule were chosen on the noise and on the data sets of studies/structure, which prints how often the rule
+// errs, also with one kind of noise left out of the choice.
+const (
+	// enough is the Excess from which the rows are more than null data.
+	enough = 1.5
+	// sure is the Excess from which they may be clear clusters.
+	sure = 3
+	// plain is the gain beyond the first null data above which no more of them are drawn.
+	plain = 1
+	// hopeless is the loss against the first null data from which no more of them are drawn.
+	hopeless = 0.5
+	// spread is the standard deviation of null data that counts besides their own, and spreadOfOne the one of a single draw.
+	spread, spreadOfOne = 0.1, 0.25
+	// flat is the local dimension below which rows may lie on a curve or a surface. surface is the dimension from which that is
+	// not a curve.
+	flat, surface = 3, 1.8
+	// thin and sparse are the contrast of borders and the sparsity that tell clusters from a curve or a surface.
+	thin, sparse = 1.7, 0.3
+	// Clear clusters have at least this stability and contrast.
+	clearStability, clearContrast = 0.5, 0.5
+	// From this stability and contrast on, clusters are clear though null data vary much, as with two or three clusters.
+	distinctStability, distinctContrast = 0.8, 1.2
+)
+
+// clustered grows with the stability and with the agreement of views, and falls with the density at borders.
+func (f Figures) clustered() float64 { return f.Stability + f.Agreement - math.Log(f.Border+0.1) }
+
+// gain returns by how much the rows are more clustered than every kind of null data.
+func (r *Result) gain() float64 {
+	most := math.Inf(-1)
+	for _, draws := range r.nulls {
+		most = max(most, meanClustered(draws))
+	}
+	return r.clusteredData() - most
+}
+
+// clusteredData returns the mean over the trials. As many are taken together as a draw of null data has.
+func (r *Result) clusteredData() float64 {
+	var of []Figures
+	for t := 0; t < len(r.trials); t += drawSplits {
+		var some []Figures
+		for _, x := range r.trials[t:min(t+drawSplits, len(r.trials))] {
+			some = append(some, x.Figures)
+		}
+		of = append(of, average(some))
+	}
+	return meanClustered(of)
+}
+
+// meanClustered returns the mean over draws.
+func meanClustered(draws []Figures) float64 {
+	sum := 0.0
+	for _, f := range draws {
+		sum += f.clustered()
+	}
+	return sum / float64(len(draws))
+}
+
+// deviation returns the standard deviation of null data of one kind, pooled over all.
+func (r *Result) deviation() float64 {
+	sum, freedom := 0.0, 0
+	for _, draws := range r.nulls {
+		mean := meanClustered(draws)
+		for _, f := range draws {
+			sum += (f.clustered() - mean) * (f.clustered() - mean)
+		}
+		freedom += len(draws) - 1
+	}
+	if freedom == 0 {
+		return spreadOfOne
+	}
+	return math.Hypot(math.Sqrt(sum/float64(freedom)), spread)
+}
+
+// contrast returns the logarithm of how many times as dense the borders of null data are.
+func (r *Result) contrast() float64 {
+	const least = 0.03 // density that counts as none
+	return math.Log((min(r.Normal.Border, r.Uniform.Border, r.Shuffled.Border) + least) / (r.Data.Border + least))
+}
+
+// Curved says whether the rows seem to lie on a curve or a surface without gaps. Then they have none, however stable.
+func (r *Result) Curved() bool {
+	gaps := r.contrast() >= thin || r.Dimension >= surface && r.Sparsity >= sparse
+	return r.Dimension < flat && !gaps
+}
+
+// judge sets Excess and returns the judgement.
+func (r *Result) judge() score.Judgement {
+	r.Excess = r.gain() / r.deviation()
+	contrast := r.contrast()
+	switch {
+	case r.Excess < enough || r.Curved():
+		return score.StructureNone
+	case r.Data.Stability >= distinctStability && contrast >= distinctContrast,
+		r.Excess >= sure && r.Data.Stability >= clearStability && contrast >= clearContrast:
+		return score.StructureClear
+	}
+	return score.StructureWeak
+}

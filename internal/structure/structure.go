@@ -1,0 +1,232 @@
+// Package structure judges whether samples fall into clusters, or whether clusters were only cut out of them.
+//
+// It works on at most a few hundred rows, in the prepared views, and clusters them as the start of a fit does: a graph of
+// mutual neighbours, smoothing along it, k-means on the leading singular vectors. No network is trained. The rows are parted in
+// halves, each half is clustered by itself, and each clustering is applied to the other half. Five figures come of it:
+//
+//   - Stability is the adjusted Rand index between the clusters of a half and the labels that the other half's clusters give to
+//     it. It is 0 in the mean if the clusters are chance.
+//   - Border is the density of samples at the borders between clusters, relative to the density within clusters. A gap has a
+//     density near 0, a straight cut through even rows about 1.
+//   - Sparsity is the rank correlation between how near a sample is to a border and how far its neighbours are. Where rows thin
+//     out towards the borders it is positive; on an even curve it is 0.
+//   - Agreement is the mean adjusted Rand index between the clusters that single views have.
+//   - Dimension is the number of coordinates that the rows have locally. A curve has about 1, a surface 2.
+//
+// Stable halves are not enough: halves agree along a line, or on a few normal factors, where there are no clusters. So stability,
+// border and agreement are compared with those of three kinds of null data. Two are rows that are drawn with the mean and the
+// covariance of the prepared views, with normal and with uniform scores of their principal directions. The third has the columns
+// of the views, each in an order of its own. (The comparison follows Y. Liu et al., JASA 103, 2008, "SigClust", and R. Tibshirani
+// et al., J. R. Stat. Soc. B 63, 2001, the gap statistic.) Curves and surfaces are more stable than null data that have their
+// covariance. They show in Dimension, and are then asked for thin borders.
+//
+// The same rows, options and seed give the same bits for any number of goroutines.
+package structure
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"math/rand/v2"
+
+	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/smooth"
+	"github.com/largemvc/largemvc/internal/view"
+	"github.com/largemvc/largemvc/score"
+)
+
+// Options are the settings of Judge.
+type Options struct {
+	Clusters  int          // k
+	Kind      prepare.Kind // the standardisation of the views
+	Neighbors int          // of the graph; 0: 10
+	Steps     int          // of smoothing
+	Seed      uint64       // of all that is drawn
+	Workers   int          // goroutines; 0: GOMAXPROCS
+}
+
+const (
+	// mostRows is the number of rows that are looked at, unless many clusters need more; rowsPerCluster is that number for a
+	// cluster. The time grows with their square.
+	mostRows       = 600
+	rowsPerCluster = 8
+	// fewestPerHalf is the number of rows for each cluster below which halves cannot be clustered.
+	fewestPerHalf = 2
+	// fewestNeighbors is the least number of neighbours of a sample. Neighbours are at most half of a cluster's samples in a
+	// half: with more of them, smoothing makes small clusters alike.
+	fewestNeighbors = 2
+	// fewestRows is the number of rows below which nothing is judged.
+	fewestRows = 24
+	// directions is the number of leading directions that are kept of each input.
+	directions = 50
+	// splits is the number of times that the rows are parted in halves; draws is the number of null data of each kind, and
+	// drawSplits the number of times that each of them is parted.
+	splits, draws, drawSplits = 4, 4, 2
+	// starts is the number of starts of each k-means.
+	starts = 4
+)
+
+// Figures are the figures of one set of rows: means over halves and splits.
+type Figures struct {
+	Stability float64 // adjusted Rand index, at most 1
+	Border    float64 // density at borders relative to that within clusters, at least 0
+	Agreement float64 // mean adjusted Rand index between clusters of single views; 0 for one view
+}
+
+// Result is a judgement with its figures.
+type Result struct {
+	Judgement score.Judgement
+	Rows      int // that were looked at
+	Data      Figures
+	Normal    Figures // means over null data with normal scores
+	Uniform   Figures // means over null data with uniform scores
+	Shuffled  Figures // means over null data with shuffled columns
+	Sparsity  float64 // of the data, −1 to 1
+	Dimension float64 // of the data
+	Excess    float64 // by how many standard deviations of null data the rows are more clustered; see rule.go
+
+	trials []trial
+	nulls  [allKinds][]Figures // of each kind, a mean for each draw
+}
+
+// Choose returns the numbers of the samples, of n, that are looked at, in increasing order. They are drawn by Options.Seed.
+func Choose(n int, o Options) []int {
+	m := min(n, max(mostRows, rowsPerCluster*o.Clusters))
+	return rows.Sample(rand.New(rand.NewPCG(o.Seed, streamRows)), n, m)
+}
+
+// Judge judges the clusters of the samples that Choose chose, of views that were checked and are in memory. It returns
+// score.StructureUnknown for one cluster, for fewer than 24 samples, and for fewer than four samples a cluster. Views in which
+// the chosen rows are constant are left out; without any other it returns that too. Its only errors are those of the context.
+func Judge(ctx context.Context, views []view.View, o Options) (*Result, error) {
+	m := views[0].Rows
+	out := &Result{Rows: m}
+	if o.Clusters < 2 || m < fewestRows || m/2 < fewestPerHalf*o.Clusters {
+		return out, nil
+	}
+	o.Neighbors = min(cmp.Or(o.Neighbors, 10), max(fewestNeighbors, m/(4*o.Clusters)))
+	sets, err := prepared(ctx, views, o)
+	if err != nil || len(sets) == 0 {
+		return out, err
+	}
+	all := joined(sets)
+	null, err := newNull(ctx, all, views, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := out.measure(ctx, all, null, o); err != nil {
+		return nil, err
+	}
+	out.Judgement = out.judge()
+	return out, nil
+}
+
+// Score returns the judgement with the figures that a user sees.
+func (r *Result) Score() score.Structure {
+	out := score.Structure{Judgement: r.Judgement, Samples: r.Rows}
+	if r.Judgement != score.StructureUnknown {
+		out.Stability, out.NullStability = r.Data.Stability, max(r.Normal.Stability, r.Uniform.Stability, r.Shuffled.Stability)
+		out.Border, out.NullBorder = r.Data.Border, min(r.Normal.Border, r.Uniform.Border, r.Shuffled.Border)
+		out.Agreement = r.Data.Agreement
+	}
+	return out
+}
+
+// Streams of the generators that are seeded by Options.Seed.
+const (
+	streamRows = iota + 1
+	streamHalves
+	streamNull
+	streamAgreement
+)
+
+// measure sets the figures of the rows, of null data, and the agreement between single views. Where the rows are far more
+// clustered than the first null data, or far less, there are no more of these. Of a kind that is far less clustered than
+// another there are no more either.
+func (r *Result) measure(ctx context.Context, all *data, null *null, o Options) error {
+	one := o
+	one.Workers = 1
+	r.trials = make([]trial, splits)
+	for kind := range r.nulls {
+		r.nulls[kind] = make([]Figures, draws)
+	}
+	drawn := func(kind, draw int) (err error) {
+		r.nulls[kind][draw], err = null.measure(ctx, kind, draw, one)
+		return err
+	}
+	const early = len(r.nulls)
+	agreement := 0.0
+	err := parallel.For(ctx, o.Workers, splits+early+1, func(_, t int) (err error) {
+		switch {
+		case t < splits:
+			r.trials[t], err = measure(ctx, all, one, uint64(t), true)
+		case t < splits+early:
+			err = drawn(t-splits, 0)
+		default:
+			agreement, err = all.agreementOfViews(ctx, one)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for t := range r.trials {
+		r.trials[t].Agreement = agreement
+	}
+	for kind := range r.nulls {
+		r.nulls[kind] = r.nulls[kind][:1]
+	}
+	r.summarise()
+	gain := r.gain()
+	if gain >= plain || gain < -hopeless {
+		return nil
+	}
+	var near []int // kinds that may be the most clustered ones
+	for kind, x := range r.nulls {
+		if r.clusteredData()-meanClustered(x) < gain+plain {
+			near = append(near, kind)
+			r.nulls[kind] = r.nulls[kind][:draws]
+		}
+	}
+	err = parallel.For(ctx, o.Workers, len(near)*(draws-1), func(_, t int) error {
+		return drawn(near[t%len(near)], 1+t/len(near))
+	})
+	r.summarise()
+	return err
+}
+
+// summarise sets the means over the trials and over the draws of null data.
+func (r *Result) summarise() {
+	for kind, to := range []*Figures{&r.Normal, &r.Uniform, &r.Shuffled} {
+		*to = average(r.nulls[kind])
+	}
+	var of []Figures
+	r.Sparsity, r.Dimension = 0, 0
+	for _, t := range r.trials {
+		of = append(of, t.Figures)
+		r.Sparsity += t.sparsity / float64(len(r.trials))
+		r.Dimension += t.dimension / float64(len(r.trials))
+	}
+	r.Data = average(of)
+}
+
+// average returns the means of figures.
+func average(of []Figures) (out Figures) {
+	n := float64(len(of))
+	for _, f := range of {
+		out.Stability += f.Stability / n
+		out.Border += f.Border / n
+		out.Agreement += f.Agreement / n
+	}
+	return out
+}
+
+// smoothing returns the settings with which one view is prepared.
+func (o Options) smoothing() smooth.Options {
+	return smooth.Options{
+		Kind: o.Kind, Neighbors: o.Neighbors, Directions: directions, Steps: o.Steps, Exact: math.MaxInt, Seed: o.Seed,
+		Workers: o.Workers,
+	}
+}

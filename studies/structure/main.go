@@ -1,0 +1,234 @@
+// Command structure measures how often the judgement whether there are clusters errs: on noise of many kinds, on planted
+// clusters, and on data sets with labels.
+//
+//	go run -C studies ./structure -draws 10 -out structure.csv
+//	go run -C studies ./structure -data FOLDER,FOLDER -draws 10
+//
+// A draw is a seed and, of a set, an order of its rows. With -data it prints the judgements of each set beside the NMI of the
+// clusters of a default fit, which runs once for each set, and the time of both. Without it, it prints the judgements of each
+// kind of noise, and the share of draws that is more than noise if the least excess is chosen on the other kinds.
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/structure"
+	"github.com/largemvc/largemvc/internal/view"
+	"github.com/largemvc/largemvc/studies/internal/sets"
+	"github.com/largemvc/largemvc/studies/internal/work"
+)
+
+func main() { work.Main("structure", run) }
+
+// study holds the values of the flags.
+type study struct {
+	data, only, out string
+	draws, first    int
+	single          bool
+	limit           int
+}
+
+// shapes are the numbers of samples, clusters and views that noise is made with.
+var shapes = [][3]int{
+	{200, 3, 2}, {200, 7, 1}, {400, 2, 2}, {400, 5, 3}, {400, 15, 2}, {800, 3, 1}, {800, 10, 2}, {200, 20, 4}, {600, 4, 2},
+	{5000, 10, 2}, {20000, 20, 6}, {40, 2, 2}, {60, 3, 1}, {100, 5, 3},
+}
+
+// outcome is one judgement.
+type outcome struct {
+	name            string
+	n, k, views     int
+	draw            int
+	result          *structure.Result
+	took            time.Duration
+	nmi             float64 // of the clusters of a fit
+	fit             time.Duration
+	planted, absent bool // whether clusters were planted; whether there are known classes
+}
+
+// run does what the command line says.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	var s study
+	f := flag.NewFlagSet("structure", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.StringVar(&s.data, "data", "", "files and folders of sets with labels, separated by commas; empty: noise")
+	f.StringVar(&s.only, "only", "", "names of the sets or of the kinds of noise, separated by commas; empty: all")
+	f.StringVar(&s.out, "out", "", "`FILE` for the figures of every judgement, as CSV; none by default")
+	f.IntVar(&s.draws, "draws", 3, "draws of each set, and of each kind and shape of noise")
+	f.IntVar(&s.first, "first", 0, "number of the first draw")
+	f.IntVar(&s.limit, "limit", 10000, "the most samples of a set")
+	f.BoolVar(&s.single, "single", false, "judge each view of a set alone")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	var all []outcome
+	var err error
+	if s.data == "" {
+		all, err = s.noise(ctx, stderr)
+	} else {
+		all, err = s.sets(ctx, stderr)
+	}
+	if err != nil {
+		return err
+	}
+	printTable(stdout, all)
+	if s.data == "" {
+		printLeftOut(stdout, all)
+	}
+	if s.out == "" {
+		return nil
+	}
+	return writeAll(s.out, all)
+}
+
+// wants says whether a name was asked for.
+func (s *study) wants(name string) bool {
+	return s.only == "" || slices.Contains(strings.Split(s.only, ","), name)
+}
+
+// noise judges noise and planted clusters.
+func (s *study) noise(ctx context.Context, log io.Writer) (out []outcome, err error) {
+	for _, f := range families {
+		if !s.wants(f.name) {
+			continue
+		}
+		for _, shape := range shapes {
+			for draw := s.first; draw < s.first+s.draws; draw++ {
+				n, k := shape[0], shape[1]
+				var views []view.View
+				for _, x := range f.make(rand.New(rand.NewPCG(uint64(draw), uint64(n*k))), n, k, shape[2]) {
+					views = append(views, view.View{Rows: n, Cols: len(x) / n, F64: x})
+				}
+				o := outcome{name: f.name, k: k, draw: draw, planted: f.planted, absent: true}
+				if o, err = judged(ctx, o, views); err != nil {
+					return nil, fmt.Errorf("%s: %w", f.name, err)
+				}
+				out = append(out, o)
+			}
+		}
+		fmt.Fprintln(log, f.name)
+	}
+	return out, nil
+}
+
+// sets judges sets with labels.
+func (s *study) sets(ctx context.Context, log io.Writer) (out []outcome, err error) {
+	found, err := sets.OpenAll(ctx, sets.Choice{Path: s.data, Only: s.only, Limit: s.limit, Warn: log})
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range found {
+		parts := [][]int{nil}
+		if s.single {
+			parts = nil
+			for v := range d.Views {
+				parts = append(parts, []int{v})
+			}
+		}
+		for _, part := range parts {
+			got, err := s.set(ctx, d, part)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", d.Name, err)
+			}
+			out = append(out, got...)
+		}
+		fmt.Fprintln(log, d.Name)
+	}
+	return out, nil
+}
+
+// set judges all draws of some views of a set; nil: of all.
+func (s *study) set(ctx context.Context, d *sets.Set, part []int) (out []outcome, err error) {
+	name := d.Name
+	choose := func(views []largemvc.View) []largemvc.View {
+		if part == nil {
+			return views
+		}
+		return views[part[0] : part[0]+1]
+	}
+	if part != nil {
+		name = fmt.Sprintf("%s/%d", d.Name, part[0])
+	}
+	began := time.Now()
+	c, err := largemvc.Fit(ctx, choose(d.InOrder(s.first).Views), largemvc.Config{Clusters: d.Classes, NoStructure: true})
+	if err != nil {
+		return nil, err
+	}
+	fit := time.Since(began)
+	scores, err := largemvc.Evaluate(d.InOrder(s.first).Labels, c.Labels)
+	if err != nil {
+		return nil, err
+	}
+	for draw := s.first; draw < s.first+s.draws; draw++ {
+		var views []view.View
+		for _, x := range choose(d.InOrder(draw).Views) {
+			in, err := x.Content()
+			if err != nil {
+				return nil, err
+			}
+			views = append(views, in)
+		}
+		o, err := judged(ctx, outcome{name: name, k: d.Classes, draw: draw, nmi: scores.NMI, fit: fit}, views)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, o)
+	}
+	return out, nil
+}
+
+// judged sets the judgement of an outcome.
+func judged(ctx context.Context, o outcome, views []view.View) (outcome, error) {
+	began := time.Now()
+	var err error
+	o.n, o.views = views[0].Rows, len(views)
+	options := structure.Options{Kind: prepare.Both, Neighbors: 10, Steps: 6, Clusters: o.k, Seed: uint64(o.draw)}
+	chosen, some := structure.Choose(o.n, options), make([]view.View, len(views))
+	for v, x := range views {
+		some[v] = x.Take(chosen)
+	}
+	o.result, err = structure.Judge(ctx, some, options)
+	o.took = time.Since(began)
+	return o, err
+}
+
+// writeAll writes the figures of every judgement.
+func writeAll(path string, all []outcome) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	w := csv.NewWriter(f)
+	records := [][]string{strings.Split("data,samples,clusters,views,draw,judgement,"+
+		"excess,stability,stability_normal,stability_uniform,border,border_normal,border_uniform,"+
+		"agreement,agreement_normal,agreement_uniform,sparsity,dimension,nmi", ",")}
+	for _, o := range all {
+		r := o.result
+		record := []string{o.name}
+		for _, x := range []int{o.n, o.k, o.views, o.draw} {
+			record = append(record, strconv.Itoa(x))
+		}
+		record = append(record, r.Judgement.String())
+		for _, x := range []float64{
+			r.Excess, r.Data.Stability, r.Normal.Stability, r.Uniform.Stability, r.Data.Border, r.Normal.Border, r.Uniform.Border,
+			r.Data.Agreement, r.Normal.Agreement, r.Uniform.Agreement, r.Sparsity, r.Dimension, o.nmi,
+		} {
+			record = append(record, strconv.FormatFloat(x, 'f', 3, 64))
+		}
+		records = append(records, record)
+	}
+	return w.WriteAll(records)
+}
