@@ -19,6 +19,7 @@ import (
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/choose"
 	"github.com/largemvc/largemvc/internal/testrig/testutil"
+	"github.com/largemvc/largemvc/score"
 )
 
 // TestPageSays wants what was put in, in words.
@@ -479,6 +480,40 @@ func TestErrors(t *testing.T) {
 		}
 		if b.Len() > 0 {
 			t.Errorf("%s: %d bytes were written", name, b.Len())
+		}
+	}
+}
+
+// TestNoiseIsNotPraised wants the first sentence to say that noise has no clusters, and none of those that noise would earn, too.
+func TestNoiseIsNotPraised(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 5))
+	noise, planted := make([]float64, 300*8), make([]float64, 300*8)
+	for i := range noise {
+		noise[i] = rng.NormFloat64()
+		planted[i] = noise[i] + 8*float64((i/8+i%8)%3)
+	}
+	for first, x := range map[string][]float64{
+		"The samples have no clusters that noise with the same spread would not have": noise,
+		"The samples have clear clusters":                                             planted,
+	} {
+		views := []largemvc.View{largemvc.DenseView(300, 8, x)}
+		c, err := largemvc.Fit(context.Background(), views, largemvc.Config{Clusters: 3, Epochs: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var page bytes.Buffer
+		if err := Write(context.Background(), &page, c, Options{Views: views}); err != nil {
+			t.Fatal(err)
+		}
+		text := page.String()
+		summary := text[strings.Index(text, `id="summary"`):]
+		if at := strings.Index(summary, "<p>"); at < 0 || !strings.HasPrefix(summary[at+3:], first) {
+			t.Errorf("the first sentence is %.200q, want %q", summary[max(at, 0):], first)
+		}
+		for _, praise := range []string{"stands apart most clearly", "have a confidence of at least"} {
+			if strings.Contains(text, praise) != (c.Structure.Judgement == score.StructureClear) {
+				t.Errorf("%v: %q", c.Structure, praise)
+			}
 		}
 	}
 }

@@ -24,8 +24,9 @@ func (p *page) summarise(r *result, o *Options, sure *certainty) {
 	say("%s, seen in %s, %s into %s of %s to %s.", plural(p.Samples, "sample"), plural(len(r.views), "view"), done,
 		plural(r.clusters(), "cluster"), thousands(slices.Min(sizes)), plural(slices.Max(sizes), "sample"))
 	low := shareBelow(sure.confidence, lowConfidence)
-	say("Half of the samples have a confidence of at least %s (0: between two clusters, 1: in the middle of one); %s have less "+
-		"than %g.", fixed(p.Median), percent(low), lowConfidence)
+	if j := r.structure.Judgement; j == score.StructureClear || j == score.StructureUnknown {
+		p.sayConfidence(low, say)
+	}
 	if r.structure.Judgement == score.StructureClear {
 		p.compareClusters(say)
 	}
@@ -72,8 +73,8 @@ func (p *page) judge(r *result, say, warn func(string, ...any)) {
 		"noise to %s; 0 is chance, 1 equal", fixed(s.Stability), fixed(s.NullStability))
 	switch s.Judgement {
 	case score.StructureNone:
-		warn("These samples have no clusters that noise with the same spread would not have: %s. Do not read anything into the "+
-			"clusters below.", figures)
+		say("The samples have no clusters that noise with the same spread would not have: %s.", figures)
+		warn("Do not read anything into the clusters below: noise would have such clusters, too.")
 	case score.StructureWeak:
 		say("The samples have weak clusters: %s. There are no clear gaps between them.", figures)
 	case score.StructureClear:
@@ -87,6 +88,12 @@ const (
 	weakSilhouette = 0.1
 	muchNovel      = 0.25
 )
+
+// sayConfidence says how far the samples are from the borders of clusters, which is far in noise, too.
+func (p *page) sayConfidence(low float64, say func(string, ...any)) {
+	say("Half of the samples have a confidence of at least %s (0: between two clusters, 1: in the middle of one); %s have less "+
+		"than %g.", fixed(p.Median), percent(low), lowConfidence)
+}
 
 // compareClusters names the clusters that stand out for being sure or not.
 func (p *page) compareClusters(say func(string, ...any)) {
