@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/largemvc/largemvc/internal/parallel"
 )
 
 // Open reads the data set in a file, in a folder with one file for each view, or in several files in the given order. Labels may
@@ -63,7 +64,7 @@ func Read(ctx context.Context, name string, r io.ReaderAt, size int64, o Options
 	if err := o.within(ctx); err != nil {
 		return nil, err
 	}
-	if isNil(r) {
+	if parallel.Nil(r) {
 		return nil, fmt.Errorf("dataset: %s: the reader is nil", name)
 	}
 	if size < 0 {
@@ -85,19 +86,6 @@ func Read(ctx context.Context, name string, r io.ReaderAt, size int64, o Options
 		return nil, err
 	}
 	return p.read(&o)
-}
-
-// isNil tells whether an interface holds nothing, or a nil pointer.
-func isNil(x any) bool {
-	if x == nil {
-		return true
-	}
-	v := reflect.ValueOf(x)
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Func, reflect.Map, reflect.Slice, reflect.Chan, reflect.Interface:
-		return v.IsNil()
-	}
-	return false
 }
 
 // plan is what was found in the files and how it is going to be read.

@@ -156,7 +156,7 @@ var arrows = []struct{ name, imports string }{
 	{
 		name: "dataset",
 		imports: "dataset/internal/budget dataset/internal/elem dataset/internal/hdf5 dataset/internal/mat5 " +
-			"dataset/internal/npy internal/file internal/safetensors internal/textfile",
+			"dataset/internal/npy internal/file internal/parallel internal/safetensors internal/textfile",
 	},
 	{name: "dataset/views", imports: ". dataset"},
 

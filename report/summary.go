@@ -47,6 +47,11 @@ func (p *page) summarise(r *result, o *Options, sure *certainty) {
 	if r.structure.Judgement != score.StructureNone {
 		p.compareViews(r, say)
 	}
+	p.warn(r, low, warn)
+}
+
+// warn says what speaks against the clusters.
+func (p *page) warn(r *result, low float64, warn func(string, ...any)) {
 	if r.clusters() < r.asked {
 		warn("%s were asked for, %d were found: the representation has no more distinct rows.", plural(r.asked, "cluster"),
 			r.clusters())
