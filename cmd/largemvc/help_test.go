@@ -45,8 +45,9 @@ func TestHelpOfFiles(t *testing.T) {
 	for _, test := range []struct{ command, flag, want string }{
 		{"fit", "labels", "CSV " + forms}, {"predict", "labels", "CSV " + forms},
 		{"fit", "start-labels", "CSV FILE, " + forms}, {"compare", "", "CSV " + forms},
-		{"fit", "out", "interrupted training writes its state so far, with status 1"},
-		{"fit", "save", "interrupted training writes its state so far, with status 1"},
+		{"fit", "out", "interrupted training writes its result to FILE.partial, with status 1"},
+		{"fit", "save", "interrupted training writes its result to FILE.partial, with status 1"},
+		{"fit", "embedding", "interrupted training writes its result to FILE.partial, with status 1"},
 	} {
 		_, help, _ := runLine(test.command, "-h", "all")
 		if _, flags, ok := strings.Cut(help, "\n  -"+test.flag+" "); ok {
