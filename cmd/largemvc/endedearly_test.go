@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -112,5 +113,15 @@ func TestPartialFiles(t *testing.T) {
 	status := run(ctx, []string{"fit", "-data", path, "-epochs", "500", "-out", "-"}, &stdout, stderr)
 	if status != exitError || strings.Count(stdout.String(), "\n") != 61 || strings.Contains(stderr.String(), partialEnding) {
 		t.Errorf("status %d, %q", status, stderr)
+	}
+}
+
+// TestPanicIsPrinted: the error of a panic is one line, and the stack follows, for a report of the fault.
+func TestPanicIsPrinted(t *testing.T) {
+	err := fmt.Errorf("largemvc: epoch 3: %w", &largemvc.PanicError{Value: "a mistake", Stack: []byte("goroutine 1\nmain.go")})
+	var stderr strings.Builder
+	if status := exitStatus(err, &stderr); status != exitError ||
+		stderr.String() != "largemvc: epoch 3: panic: a mistake\ngoroutine 1\nmain.go\n" {
+		t.Errorf("status %d, %q", status, stderr.String())
 	}
 }

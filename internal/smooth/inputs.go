@@ -6,7 +6,6 @@ package smooth
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -83,7 +82,7 @@ func Standardise[T kernel.Float](
 	}
 	for v, x := range views {
 		if !slices.ContainsFunc(left, func(l []bool) bool { return l[v] }) {
-			return nil, fmt.Errorf(
+			return nil, view.Wrong(v, -1,
 				"%s has %w: every sample is constant over its features, and every feature over the samples",
 				x.Label(v), prepare.ErrNothingLeft,
 			)
