@@ -98,7 +98,7 @@ func (s *Standardiser) nothingLeft(x view.View, v int) error {
 	switch s.Kind {
 	case PerSample:
 		hint := ""
-		if x.Cols == 1 {
+		if x.Cols-s.LeftOut(v) == 1 {
 			hint = " (it has a single feature: use Preprocess Balanced)"
 		}
 		return view.Wrong(v, -1,
