@@ -13,7 +13,7 @@ import (
 // along the view's direction that the whole row then has.
 func (s *Standardiser) applySparse(v, d int, cols []int32, x []float64) (shift float64) {
 	if o := s.omitted(v); o != nil {
-		d = len(o.kept) // the zeros below count as zeros of kept columns, of which there are so many less
+		d = len(o.kept) // and the zeros below count as values of kept columns that are zero
 		for k, j := range cols {
 			if o.out[j] {
 				x[k] = 0
