@@ -33,6 +33,12 @@ func (c *Clustering) setNotes(group *ranks.Group, views []view.View) error {
 		c.Notes = append(c.Notes, fmt.Sprintf("training made the clusters worse, and Fit kept the clusters of the start: their "+
 			"score is %.4g, that after training %.4g", c.StartScore, c.TrainedScore))
 	}
+	for v, count := range c.leftOut {
+		if count > 0 {
+			c.Notes = append(c.Notes, fmt.Sprintf("%s: %d of %d features are constant over the samples and are left out",
+				views[v].Label(v), count, views[v].Cols))
+		}
+	}
 	joint, err := view.WeakestJoint(group, views)
 	if err == nil && float64(joint.Both) < fewJoin*float64(joint.Of) {
 		c.Notes = append(c.Notes, joint.Text(views)+
@@ -50,7 +56,7 @@ func finish[T kernel.Float](
 	p := newPredictor(c, views, inputsOf(in.List), r)
 	p.samples = in.data.group.Total(p.samples)
 	p.setNetwork(net.model, net.reads, in.Rotated)
-	out := &Clustering{Predictor: p, StartLabels: view.Back(in.Order, r.Begin.Labels, 1)}
+	out := &Clustering{Predictor: p, StartLabels: view.Back(in.Order, r.Begin.Labels, 1), leftOut: in.LeftOut}
 	n, m, ld := views[0].Rows, c.Anchors, kernel.Pad(c.Anchors)
 	inputs.Collect(views)
 	h, trust, err := represent(ctx, views, in, net, p)
@@ -360,6 +366,8 @@ type Clustering struct {
 	// StartScore and TrainedScore are the scores of the initial clusters and of the trained clusters; both are 0 if Fit did not
 	// compare them.
 	StartScore, TrainedScore float64
+
+	leftOut []int // of each view, how many features are constant over the samples trained on
 }
 
 // newPredictor returns the predictor of a run that is over, without its parameters, anchors and clusters.

@@ -7,7 +7,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/unfold"
+	"github.com/largemvc/largemvc/internal/view"
 
 	"github.com/largemvc/largemvc/internal/op"
 
@@ -61,24 +63,24 @@ func NewData(of tensor.Dtype, views []mat.Matrix, present [][]bool) (*Data, erro
 
 func copyData[T kernel.Float](views []mat.Matrix, present [][]bool) (*Data, error) {
 	if len(views) == 0 {
-		return nil, errors.New("largemvc: no views")
+		return nil, view.Wrong(-1, -1, "largemvc: no views")
 	}
 	for v, x := range views {
 		if x == nil {
-			return nil, fmt.Errorf("largemvc: view %d is nil", v)
+			return nil, view.Wrong(v, -1, "largemvc: view %d is nil", v)
 		}
 		n, d, err := rows.Dims(x)
 		if err != nil {
-			return nil, fmt.Errorf("largemvc: view %d: %w", v, err)
+			return nil, view.Wrong(v, -1, "largemvc: view %d: %w", v, err)
 		}
 		if n == 0 || d == 0 {
-			return nil, fmt.Errorf("largemvc: view %d is %d×%d", v, n, d)
+			return nil, view.Wrong(v, -1, "largemvc: view %d is %d×%d", v, n, d)
 		}
 	}
 	n, _ := views[0].Dims()
 	for v, x := range views {
 		if k, _ := x.Dims(); k != n {
-			return nil, fmt.Errorf("largemvc: view %d has %d samples, view 0 has %d", v, k, n)
+			return nil, view.Wrong(v, -1, "largemvc: view %d has %d samples, view 0 has %d", v, k, n)
 		}
 	}
 	if err := checkPresent(n, len(views), present); err != nil {
@@ -112,7 +114,8 @@ func copyView[T kernel.Float](v int, src mat.Matrix, present [][]bool) (_ rows.M
 			at := src.At(i, j)
 			e := T(at)
 			if math.IsNaN(float64(e)) || math.IsInf(float64(e), 0) {
-				return nil, fmt.Errorf("largemvc: view %d, row %d, column %d is %v", v, i, j, at)
+				return nil, &InputError{View: v, Row: i, Column: j,
+					Err: fmt.Errorf("largemvc: view %d, row %d, column %d is %v", v, i, j, at)}
 			}
 			dst[i*d+j] = e
 		}
@@ -142,7 +145,7 @@ func checkEntries(what string, x mat.Matrix, single bool) (err error) {
 
 // unreadable is the error for an entry of a matrix whose At panics.
 func unreadable(where string, panicked any) error {
-	return fmt.Errorf("largemvc: %s cannot be read: panic: %v", where, panicked)
+	return fmt.Errorf("largemvc: %s cannot be read: %w", where, parallel.Panicked(panicked))
 }
 
 // newData makes Data of views that were checked; it keeps x and present. Absent rows must be zero. lossDims replaces the
@@ -168,7 +171,7 @@ func newData[T kernel.Float](
 	for v, r := range x {
 		k, d := r.Dims()
 		if k != n {
-			return nil, fmt.Errorf("largemvc: view %d has %d samples, view 0 has %d", v, k, n)
+			return nil, view.Wrong(v, -1, "largemvc: view %d has %d samples, view 0 has %d", v, k, n)
 		}
 		w, err := unfold.NewView(r, present, v)
 		if err != nil {
@@ -204,18 +207,18 @@ func newData[T kernel.Float](
 // checkPresent checks the size of a presence mask, and that every sample has a view and every view a sample.
 func checkPresent(n, views int, present [][]bool) error {
 	if n == 0 {
-		return errors.New("largemvc: no samples")
+		return view.Wrong(-1, -1, "largemvc: no samples")
 	}
 	if present == nil {
 		return nil
 	}
 	if len(present) != n {
-		return fmt.Errorf("largemvc: presence of %d samples for %d", len(present), n)
+		return view.Wrong(-1, -1, "largemvc: presence of %d samples for %d", len(present), n)
 	}
 	count := make([]int, views)
 	for i, row := range present {
 		if len(row) != views {
-			return fmt.Errorf("largemvc: presence of sample %d in %d views, there are %d", i, len(row), views)
+			return view.Wrong(-1, i, "largemvc: presence of sample %d in %d views, there are %d", i, len(row), views)
 		}
 		any := false
 		for v, b := range row {
@@ -225,12 +228,12 @@ func checkPresent(n, views int, present [][]bool) error {
 			}
 		}
 		if !any {
-			return fmt.Errorf("largemvc: sample %d has no view", i)
+			return view.Wrong(-1, i, "largemvc: sample %d has no view", i)
 		}
 	}
 	for v, c := range count {
 		if c == 0 {
-			return fmt.Errorf("largemvc: no sample has view %d", v)
+			return view.Wrong(v, -1, "largemvc: no sample has view %d", v)
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package largemvc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 
 	"github.com/largemvc/largemvc/machine"
 )
@@ -334,5 +336,128 @@ func TestFieldErrors(t *testing.T) {
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("fields %v, want %v", got, want)
+	}
+}
+
+// TestInputErrors: a fault of the caller's views is an InputError of Fit, Check, Resume's checks and the calls with new samples,
+// with the view, the row and the column where there is one; a fault of the configuration is none.
+func TestInputErrors(t *testing.T) {
+	n := 40
+	good, _ := blobViews(n, 2, 1, 9, 4, 3)
+	wrong := func(at int, value float64) View {
+		x, _ := blobs(n, 2, 1, 9, 4)
+		x[0][at] = value
+		return DenseView(n, 4, x[0]).Named("pixels")
+	}
+	mask := slices.Repeat([]bool{true}, n)
+	mask[7] = false
+	config := Config{Clusters: 2, Epochs: 1}
+	fitted, err := Fit(t.Context(), good, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	columns := make([]int32, 0, n)
+	for i := range n {
+		columns = append(columns, int32(i/20*3))
+	}
+	pointers := make([]int, n+1)
+	for i := range pointers {
+		pointers[i] = i
+	}
+	sparse := SparseView(n, 3, pointers, columns, make([]float64, n)) // row 20 has a column 3
+	for name, test := range map[string]struct {
+		views             []View
+		view, row, column int
+		fit, check, new   bool // which of Fit, Config.Check and the calls with new samples refuse it so
+	}{
+		"no views":        {nil, -1, -1, -1, true, true, true},
+		"no values":       {[]View{good[0], DenseView[float32](n, 3, nil)}, 1, -1, -1, true, true, true},
+		"short slice":     {[]View{good[0], DenseView(n, 3, make([]float32, 29))}, 1, -1, -1, true, true, true},
+		"nil matrix":      {[]View{MatrixView(nil), good[1]}, 0, -1, -1, true, true, true},
+		"rows":            {[]View{good[0], DenseView(2, 3, make([]float64, 6))}, 1, -1, -1, true, true, true},
+		"mask":            {[]View{good[0].WithPresent(mask[:9]), good[1]}, 0, -1, -1, true, true, true},
+		"names":           {[]View{good[0].WithFeatures([]string{"a"}), good[1]}, 0, -1, -1, true, true, true},
+		"sparse":          {[]View{good[0], sparse}, 1, 20, -1, true, true, true},
+		"sample left out": {[]View{good[0].WithPresent(mask), good[1].WithPresent(mask)}, -1, 7, -1, true, true, true},
+		"view left out":   {[]View{good[0], good[1].WithPresent(make([]bool, n))}, 1, -1, -1, true, true, false},
+		"NaN":             {[]View{wrong(4*6+2, math.NaN()), good[1]}, 0, 6, 2, true, false, true},
+		"huge":            {[]View{wrong(5, 1e308), good[1]}, 0, 1, -1, true, false, true},
+		"zeros":           {[]View{good[0], DenseView(n, 3, make([]float64, n*3))}, 1, -1, -1, true, false, false},
+		"other features":  {[]View{good[0], good[0]}, 1, -1, -1, false, false, true},
+		"fewer views":     {good[:1], -1, -1, -1, false, false, true},
+	} {
+		checked := map[string]error{}
+		if test.fit {
+			_, checked["Fit"] = Fit(t.Context(), test.views, config)
+		}
+		if test.check {
+			checked["Check"] = config.Check(test.views)
+		}
+		if test.new {
+			_, checked["Predict"] = fitted.Predict(t.Context(), test.views)
+			_, checked["Novelty"] = fitted.Novelty(t.Context(), test.views)
+			_, checked["Transform"] = fitted.Transform(t.Context(), test.views)
+		}
+		for call, err := range checked {
+			var input *InputError
+			if !errors.As(err, &input) {
+				t.Errorf("%s, %s: %v is no InputError", name, call, err)
+				continue
+			}
+			if input.View != test.view || input.Row != test.row || input.Column != test.column || input.Err == nil {
+				t.Errorf("%s, %s: %+v of view %d, row %d, column %d", name, call, err, input.View, input.Row, input.Column)
+			}
+		}
+	}
+	var input *InputError
+	var field *FieldError
+	if _, err := Fit(t.Context(), good, Config{Clusters: 200}); !errors.As(err, &field) || errors.As(err, &input) {
+		t.Errorf("more clusters than samples: %v", err)
+	}
+	_, err = NewData(tensor.Float32, []mat.Matrix{mat.NewDense(2, 3, []float64{1, 2, 3, 4, math.Inf(1), 6})}, nil)
+	if !errors.As(err, &input) || input.View != 0 || input.Row != 1 || input.Column != 1 {
+		t.Errorf("NewData: %v", err)
+	}
+}
+
+// panickingRows panics in ReadRows.
+type panickingRows struct{}
+
+func (panickingRows) Dims() (n, d int) { return 20, 3 }
+
+func (panickingRows) ReadRows(context.Context, int, []float32) error {
+	panic("a mistake\nin two lines")
+}
+
+// TestPanicErrors: what panics in code of the caller's is a PanicError with a message of one line and the stack behind %+v, and
+// no InputError.
+func TestPanicErrors(t *testing.T) {
+	good, _ := blobViews(20, 2, 1, 9, 4, 3)
+	config := Config{Clusters: 2, Epochs: 1}
+	fitted, err := Fit(t.Context(), good, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	views := []View{good[0], RowsView(panickingRows{})}
+	lossy := config
+	lossy.ExtraLoss = func(Network) (*gorgonia.Node, error) { panic("a mistake\nin two lines") }
+	checked := map[string]error{}
+	_, checked["Fit"] = Fit(t.Context(), views, config)
+	_, checked["Predict"] = fitted.Predict(t.Context(), views)
+	_, checked["ExtraLoss"] = Fit(t.Context(), good, lossy)
+	for call, err := range checked {
+		var p *PanicError
+		var input *InputError
+		if !errors.As(err, &p) || errors.As(err, &input) {
+			t.Errorf("%s: %v is no PanicError", call, err)
+			continue
+		}
+		if text := err.Error(); !strings.Contains(text, "panic: a mistake; in two lines") || strings.Contains(text, "\n") {
+			t.Errorf("%s: the message is %q", call, text)
+		}
+		text := fmt.Sprintf("%+v", p)
+		if !strings.HasPrefix(text, p.Error()+"\n") || !strings.Contains(text, "fit_errors_test.go") {
+			t.Errorf("%s: with its stack it is %q", call, text)
+		}
 	}
 }

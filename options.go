@@ -11,22 +11,22 @@ var preprocessOption = option{"preprocessing", None, []string{
 }}
 
 // Preprocess is the standardisation of each view; 0: default; None: the views stay as they are. Statistics are measured on
-// the training samples and applied to new samples.
+// the training samples and applied to new samples. Features that are constant over the training samples become zero. They are
+// in no mean, no norm and no d_v, unless the whole view is constant. Clustering.Notes counts them.
 type Preprocess int
 
 const (
 	// PreprocessSample standardises each sample of each view over its features: mean 0, variance 1. Constant rows become
 	// zero.
 	PreprocessSample Preprocess = iota + 1
-	// PreprocessBalanced standardises each feature over the samples (mean 0, variance 1; constant features become zero) and
-	// divides the view by √d_v.
+	// PreprocessBalanced standardises each feature over the samples (mean 0, variance 1) and divides the view by √d_v.
 	PreprocessBalanced
-	// PreprocessZScore standardises each feature over the samples (mean 0, variance 1; constant features become zero).
+	// PreprocessZScore standardises each feature over the samples (mean 0, variance 1).
 	PreprocessZScore
 	// PreprocessUnit scales each sample of each view to norm 1.
 	PreprocessUnit
-	// PreprocessBoth makes two inputs of every view: PreprocessSample and PreprocessZScore. Views of up to 16 features have
-	// PreprocessZScore alone. It requires neighbours (Neighborhood).
+	// PreprocessBoth makes two inputs of every view: PreprocessSample and PreprocessZScore. Views of up to 16 features that
+	// vary have PreprocessZScore alone. It requires neighbours (Neighborhood).
 	PreprocessBoth
 )
 

@@ -186,14 +186,14 @@ func (p *Predictor) checked(ctx context.Context, views []View) ([]view.View, err
 		return nil, err
 	}
 	if len(views) != len(p.dims) {
-		return nil, fmt.Errorf("largemvc: %d views, the network was trained on %d", len(views), len(p.dims))
+		return nil, view.Wrong(-1, -1, "largemvc: %d views, the network was trained on %d", len(views), len(p.dims))
 	}
 	if err := p.checkOrder(views); err != nil {
 		return nil, err
 	}
 	for v, x := range views {
 		if x.in.Cols != p.dims[v] {
-			return nil, fmt.Errorf(
+			return nil, view.Wrong(v, -1,
 				"largemvc: %s has %d features, the network was trained on %d",
 				x.in.Label(v), x.in.Cols, p.dims[v],
 			)
@@ -226,7 +226,7 @@ func (p *Predictor) checkOrder(views []View) error {
 	if slices.Equal(given, p.names) || !slices.Equal(slices.Sorted(slices.Values(given)), slices.Sorted(slices.Values(p.names))) {
 		return nil
 	}
-	return fmt.Errorf("largemvc: the views are %s, the network was trained on %s: give them in that order",
+	return view.Wrong(-1, -1, "largemvc: the views are %s, the network was trained on %s: give them in that order",
 		list(given), list(p.names))
 }
 
@@ -246,10 +246,10 @@ func (p *Predictor) checkFeatures(views []View) error {
 		if at := slices.Index(given, trained[j]); at >= 0 {
 			more = fmt.Sprintf("%q is feature %d here: put the features in the order of the training", trained[j], at)
 		}
-		return fmt.Errorf(
+		return &InputError{View: v, Row: -1, Column: j, Err: fmt.Errorf(
 			"largemvc: feature %d of %s is %q, the network was trained on %q there; %s",
 			j, x.in.Label(v), given[j], trained[j], more,
-		)
+		)}
 	}
 	return nil
 }

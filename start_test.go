@@ -1,8 +1,10 @@
 package largemvc
 
 import (
+	"bytes"
 	"context"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -409,4 +411,82 @@ func TestOverwrite(t *testing.T) {
 			t.Errorf("%s: Fit refused the views, but had changed them", name)
 		}
 	}
+}
+
+// TestConstantColumns: columns that are constant over the samples change neither the clusters nor the labels of new samples,
+// whatever these have there, and a note counts them.
+func TestConstantColumns(t *testing.T) {
+	const n, more = 150, 40
+	dims := []int{8, 24}
+	x, _ := blobs(n+more, 3, 1.5, 5, dims...)
+	rng := rand.New(rand.NewPCG(4, 4))
+	wide := make([][]float64, len(dims)) // with columns of 5, 0 and 1e4
+	for v, d := range dims {
+		for i := range n + more {
+			row := x[v][i*d : (i+1)*d]
+			added := []float64{5, 0, 1e4}
+			if i >= n {
+				added = []float64{rng.NormFloat64(), 3, 0}
+			}
+			wide[v] = append(wide[v], added[0])
+			wide[v] = append(append(append(wide[v], row[:4]...), added[1]), row[4:]...)
+			wide[v] = append(wide[v], added[2])
+		}
+	}
+	makers := map[string]func(n, d int, x []float64) View{
+		"dense":  func(n, d int, x []float64) View { return DenseView(n, d, x) },
+		"sparse": sparseOf[float64],
+	}
+	for name, c := range map[string]Config{
+		"default": {}, "paper": PaperConfig(0), "paper, zscore": {Preprocess: PreprocessZScore, Reduction: ReductionMean},
+		"paper, unit": PaperConfig(0), "paper, balanced": PaperConfig(0), "sample": {Preprocess: PreprocessSample},
+	} {
+		switch name {
+		case "paper, unit":
+			c.Preprocess = PreprocessUnit
+		case "paper, balanced":
+			c.Preprocess = PreprocessBalanced
+		}
+		c.Clusters, c.Epochs, c.Float64 = 3, 20, true
+		for kind, make := range makers {
+			var plain, with, plainMore, withMore []View
+			for v, d := range dims {
+				plain, with = append(plain, make(n, d, x[v][:n*d])), append(with, make(n, d+3, wide[v][:n*(d+3)]))
+				plainMore = append(plainMore, make(more, d, x[v][n*d:]))
+				withMore = append(withMore, make(more, d+3, wide[v][n*(d+3):]))
+			}
+			want, got := mustFit(t, plain, c), mustFit(t, with, c)
+			if want.Kept != got.Kept || !slices.Equal(got.Labels, want.Labels) || want.Kept == false &&
+				math.Abs(got.Loss[len(got.Loss)-1]/want.Loss[len(want.Loss)-1]-1) > 1e-6 {
+				t.Errorf("%s, %s: other clusters, or loss %v, without constant columns %v", name, kind,
+					got.Loss[len(got.Loss)-1], want.Loss[len(want.Loss)-1])
+			}
+			const first = "view 0: 3 of 11 features are constant over the samples and are left out"
+			const second = "view 1: 3 of 27 features are constant over the samples and are left out"
+			if !slices.Contains(got.Notes, first) || !slices.Contains(got.Notes, second) ||
+				strings.Contains(strings.Join(want.Notes, " "), "constant") {
+				t.Errorf("%s, %s: the notes are %q and %q", name, kind, got.Notes, want.Notes)
+			}
+			labels, err := want.Predict(t.Context(), plainMore)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for how, p := range map[string]*Predictor{"fitted": got.Predictor, "saved": reread(t, got.Predictor)} {
+				if found, err := p.Predict(t.Context(), withMore); err != nil || !slices.Equal(found, labels) {
+					t.Errorf("%s, %s, %s: new samples have other labels, %v: %v, not %v", name, kind, how, err,
+						found, labels)
+				}
+			}
+		}
+	}
+}
+
+// reread returns a predictor that was saved and loaded.
+func reread(t *testing.T, p *Predictor) *Predictor {
+	t.Helper()
+	out, err := ReadPredictor(bytes.NewReader(encode(t, p)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime/debug"
 	"strings"
 	"time"
 
 	"github.com/largemvc/largemvc/internal/meter"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/view"
 )
 
 var statusOption = option{"status", 0, []string{"epoch limit", "converged", "stopped", "cancelled", "diverged"}}
@@ -130,6 +130,20 @@ func (e *FieldError) Error() string {
 	return fmt.Sprintf("largemvc: %s is %v, want %s", e.Field, e.Value, e.Want)
 }
 
+// InputError reports a fault of the views that you gave: a value that is NaN or infinite, sizes or masks that do not match, a
+// sample without a view, a view with nothing to cluster, or, with a Predictor, other views or features than in the training.
+// Settings out of range are FieldErrors. A RowSource that cannot be read is neither. Fit of several processes returns an
+// InputError in the process that has the faulty rows.
+//
+// View is the number of the view, from 0, and −1 if the fault is not of one view. Row is the sample and Column the feature, from
+// 0; each is −1 if there is none. Err says what is wrong.
+type InputError = view.InputError
+
+// PanicError reports a panic in a goroutine of this library, or in code of yours that it calls: a custom module, a RowSource, the
+// At of a matrix. Value is the argument of panic and Stack the stack of its goroutine. Error returns one line, and the verb %+v
+// adds the stack. Unwrap returns Value if it is an error.
+type PanicError = parallel.PanicError
+
 // What a FieldError wants of numbers.
 const fromOne, fromZero = "at least 1", "at least 0"
 
@@ -168,7 +182,7 @@ func joined(a, b error) error {
 func guarded(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			err = parallel.Panicked(p)
 		}
 	}()
 	return f()

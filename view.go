@@ -190,7 +190,7 @@ func checkShapes(views []View) (int, error) {
 func checkSizes(views []View) (int, error) {
 	for v, x := range views {
 		if x.err == nil && x.in.Empty() {
-			return 0, fmt.Errorf("largemvc: %s has no values", x.in.Label(v))
+			return 0, view.Wrong(v, -1, "largemvc: %s has no values", x.in.Label(v))
 		}
 	}
 	return sizes(views)
@@ -199,25 +199,25 @@ func checkSizes(views []View) (int, error) {
 // sizes checks the sizes of the views and of their masks, which views without values have too, and returns n.
 func sizes(views []View) (int, error) {
 	if len(views) == 0 {
-		return 0, fmt.Errorf("largemvc: no views")
+		return 0, view.Wrong(-1, -1, "largemvc: no views")
 	}
 	n := views[0].in.Rows
 	for v, x := range views {
 		switch {
 		case x.err != nil:
-			return 0, fmt.Errorf("largemvc: %s: %w", x.in.Label(v), x.err)
+			return 0, view.Wrong(v, -1, "largemvc: %s: %w", x.in.Label(v), x.err)
 		case x.in.Cols < 1:
-			return 0, fmt.Errorf("largemvc: %s has no features", x.in.Label(v))
+			return 0, view.Wrong(v, -1, "largemvc: %s has no features", x.in.Label(v))
 		case x.in.Rows < 1:
-			return 0, fmt.Errorf("largemvc: %s has no samples", x.in.Label(v))
+			return 0, view.Wrong(v, -1, "largemvc: %s has no samples", x.in.Label(v))
 		case x.in.Rows != n:
-			return 0, fmt.Errorf("largemvc: %s has %d samples, view 0 has %d", x.in.Label(v), x.in.Rows, n)
+			return 0, view.Wrong(v, -1, "largemvc: %s has %d samples, view 0 has %d", x.in.Label(v), x.in.Rows, n)
 		case x.in.Features != nil && len(x.in.Features) != x.in.Cols:
-			return 0, fmt.Errorf(
+			return 0, view.Wrong(v, -1,
 				"largemvc: %s has %d features and %d names of them", x.in.Label(v), x.in.Cols, len(x.in.Features),
 			)
 		case x.in.Present != nil && len(x.in.Present) != n:
-			return 0, fmt.Errorf(
+			return 0, view.Wrong(v, -1,
 				"largemvc: the presence mask of %s has %d entries for %d samples",
 				x.in.Label(v), len(x.in.Present), n,
 			)
@@ -230,7 +230,7 @@ func sizes(views []View) (int, error) {
 func checkPresence(views []View, n int) error {
 	for v, x := range views {
 		if x.in.Present != nil && !slices.Contains(x.in.Present, true) {
-			return fmt.Errorf("largemvc: no sample has %s", x.in.Label(v))
+			return view.Wrong(v, -1, "largemvc: no sample has %s", x.in.Label(v))
 		}
 	}
 	return checkSamples(views, n)
@@ -245,7 +245,7 @@ func checkSamples(views []View, n int) error {
 	}
 	for i := range n {
 		if !slices.ContainsFunc(views, func(x View) bool { return x.in.Present[i] }) {
-			return fmt.Errorf("largemvc: sample %d has no view: the mask leaves it nothing", i)
+			return view.Wrong(-1, i, "largemvc: sample %d has no view: the mask leaves it nothing", i)
 		}
 	}
 	return nil

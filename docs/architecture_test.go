@@ -92,7 +92,7 @@ var arrows = []struct{ name, imports string }{
 	},
 
 	// The network on Gorgonia's graphs.
-	{name: "internal/op", imports: "internal/cuda internal/kernel internal/linalg"},
+	{name: "internal/op", imports: "internal/cuda internal/kernel internal/linalg internal/parallel"},
 	{
 		name: "internal/unfold",
 		imports: "internal/adam internal/engine internal/kernel internal/linalg internal/op internal/parallel " +

@@ -15,7 +15,7 @@ import (
 
 // mostNames is how many names the package may export at its top level: constants, variables, functions and types, methods and
 // fields aside. Whoever needs one more looks first for one that can go, or for the package whose subject it is.
-const mostNames = 68
+const mostNames = 70
 
 func TestPublicNames(t *testing.T) {
 	files, err := filepath.Glob("*.go")

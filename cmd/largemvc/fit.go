@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/largemvc/largemvc"
@@ -66,6 +67,9 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 		return o.endedEarly(ctx, ended)
 	}
 	warn(stderr, result.Notes)
+	if ended != nil {
+		o.keepFiles(stderr)
+	}
 	if kept := result.Ran.Storage; kept != "" && !o.quiet {
 		fmt.Fprintln(stderr, "largemvc: "+kept)
 	}
@@ -156,6 +160,20 @@ func (o *fitOptions) writeSummary(stdout, stderr io.Writer, in *input, c *largem
 	return r.print(stdout, o.json)
 }
 
+// keepFiles makes the outputs write their partial files, because the training did not finish, and prints their names.
+func (o *fitOptions) keepFiles(stderr io.Writer) {
+	var paths []string
+	for _, out := range o.outputs {
+		if out.unfinished = out.partial != nil; out.unfinished {
+			paths = append(paths, out.partial.path)
+		}
+	}
+	if paths != nil {
+		fmt.Fprintf(stderr, "largemvc: the training did not finish: its result goes to %s; files without %s stay as they are\n",
+			strings.Join(paths, ", "), partialEnding)
+	}
+}
+
 // output is the file that a flag asks for, links followed.
 func (o *fitOptions) output(flag string) *output {
 	for _, x := range o.outputs {
@@ -177,8 +195,11 @@ func (o *fitOptions) looksAgain() bool { return o.report != "" || o.trust != "" 
 // checkFiles refuses what would lose files, and outputs that cannot be written, before any work.
 func (o *fitOptions) checkFiles(stdout io.Writer) error {
 	o.outputs = []*output{{flag: "out", path: o.out}, {flag: "save", path: o.save}, {flag: "report", path: o.report},
-		{flag: "embedding", path: o.embedding}, {flag: "trust", path: o.trust},
-		{flag: "checkpoint", path: o.config.Checkpoint.Path}}
+		{flag: "embedding", path: o.embedding}, {flag: "trust", path: o.trust}}
+	for _, out := range o.outputs {
+		out.partial = &output{}
+	}
+	o.outputs = append(o.outputs, &output{flag: "checkpoint", path: o.config.Checkpoint.Path})
 	if err := checkEmbedding("fit", o.embedding); err != nil {
 		return err
 	}

@@ -47,13 +47,15 @@ func fitFlags(o *fitOptions) *flags {
 	o.diskFlags(f, "what is kept for each sample is in\nmemory or, without neighbours, computed again where "+
 		"-max-memory has no room for it. -fit-samples trains on a part")
 	f.output(&o.out, "out", "`FILE` for the labels, as CSV; the columns are id (if the data have ids), sample (from 0), "+
-		"label, near and next,\nthe squared distances to the two nearest centroids in H; "+interrupted+";\nnone by default")
-	f.output(&o.save, "save", "`FILE` for the trained model; "+interrupted+";\nnone by default")
+		"label, near and next,\nthe squared distances to the two nearest centroids in H;\n"+interrupted+"; - is standard "+
+		"output; none by default")
+	f.output(&o.save, "save", "`FILE` for the trained model; "+interrupted+";\n- is standard output; none by default")
 	f.output(&o.report, "report", "`FILE` for a report, one HTML page; it has a map, sizes, doubtful samples, a description "+
-		"of each cluster and a model card,\nand takes some seconds and the memory of the data once more; none by default")
-	f.string(&o.embedding, "embedding", "`FILE` for the representation H, .npy, .npz or .csv; none by default")
+		"of each cluster and a model card,\nand takes some seconds and the memory of the data once more; "+interrupted+
+		";\nnone by default")
+	f.string(&o.embedding, "embedding", "`FILE` for the representation H, .npy, .npz or .csv;\n"+interrupted+"; none by default")
 	f.output(&o.trust, "trust", "`FILE` for the trust in the rows"+aboutTrust+"; it needs neighbours, and the memory of the "+
-		"data once more")
+		"data once more;\n"+interrupted)
 	f.bool(&c.NoStructure, "no-structure", "do not judge whether the samples have clusters at all")
 	f.bool(&o.json, "json", "print one JSON object instead of the summary; unknown values are null")
 	f.bool(&o.quiet, "quiet", "show no progress on standard error; the summary then says how the data are read")
@@ -137,8 +139,8 @@ func fitFlags(o *fitOptions) *flags {
 	return f
 }
 
-// interrupted says which result an interrupted training writes.
-const interrupted = "an interrupted training writes its state so far, with status 1; - is standard output"
+// interrupted says where an interrupted training writes its result.
+const interrupted = "an interrupted training writes its result to FILE.partial, with status 1"
 
 // parseFit reads the command line of fit. It returns flag.ErrHelp where help was asked for.
 func parseFit(args []string) (*fitOptions, *flags, error) {

@@ -102,7 +102,10 @@ func runFitMPI(ctx context.Context, o *fitOptions, stdout, stderr io.Writer) (er
 		fail(err)
 		return err
 	}
-	if err := o.writeRank(w, in, result, stdout, stderr); err != nil {
+	if ended != nil {
+		o.keepFiles(stderr)
+	}
+	if err := o.writeRank(w, in, result, ended != nil, stdout); err != nil {
 		fail(err)
 		return err
 	}
@@ -217,9 +220,9 @@ func (o *fitOptions) fitRank(
 	return result, in, ended, nil
 }
 
-// writeRank writes what the flags ask for: rank 0 all that there is one of.
-func (o *fitOptions) writeRank(w world, in *input, c *largemvc.Clustering, stdout, stderr io.Writer) error {
-	if err := o.writeRankLabels(w, in, c); err != nil {
+// writeRank writes what the flags ask for: rank 0 all that there is one of. unfinished says that the training did not finish.
+func (o *fitOptions) writeRank(w world, in *input, c *largemvc.Clustering, unfinished bool, stdout io.Writer) error {
+	if err := o.writeRankLabels(w, in, c, unfinished); err != nil {
 		return err
 	}
 	if o.missingRows {
@@ -268,7 +271,7 @@ func (in *input) countMissing(w world) error {
 }
 
 // writeRankLabels writes -out: each process its own file, or rank 0 the labels of all.
-func (o *fitOptions) writeRankLabels(w world, in *input, c *largemvc.Clustering) error {
+func (o *fitOptions) writeRankLabels(w world, in *input, c *largemvc.Clustering, unfinished bool) error {
 	if o.out == "" {
 		return nil
 	}
@@ -280,7 +283,9 @@ func (o *fitOptions) writeRankLabels(w world, in *input, c *largemvc.Clustering)
 	if strings.Contains(o.out, "%d") {
 		columns := labelColumns(nil, c.Labels, near, next)
 		columns[0].Data = numbers(lo, hi)
-		return dataset.WriteCSV(numbered(o.out, w.Rank()), columns...)
+		part := &output{path: numbered(o.out, w.Rank()), unfinished: unfinished}
+		part.partial = &output{path: part.path + partialEnding}
+		return part.write(nil, nil, func(path string) error { return dataset.WriteCSV(path, columns...) })
 	}
 	var labels []int
 	var allNear, allNext []float64

@@ -203,7 +203,7 @@ func TestMPIEnds(t *testing.T) {
 	if err := os.RemoveAll("run.ckpt"); err != nil {
 		t.Fatal(err)
 	}
-	endless := shardedData + " -epochs 1000000 -checkpoint run.ckpt -checkpoint-every 2 -overwrite"
+	endless := shardedData + " -epochs 1000000 -checkpoint run.ckpt -checkpoint-every 2 -overwrite -out part-%d.csv -save model"
 	for variable, l := range launchers(t) {
 		for name, test := range map[string]struct {
 			act  func(c *exec.Cmd) error
@@ -234,6 +234,14 @@ func TestMPIEnds(t *testing.T) {
 			if code == 0 && !mayBeZero || took > 10*time.Second || !strings.Contains(out, "run.ckpt: -resume goes on") ||
 				!slices.ContainsFunc(test.want, func(w string) bool { return strings.Contains(out, w) }) {
 				t.Errorf("%s, %s: status %d after %v\n%s", filepath.Base(l[0]), name, code, took, out)
+			}
+			if name == "SIGTERM of a process" {
+				for _, file := range []string{"part-0.csv", "part-1.csv", "model"} {
+					info, err := os.Stat(file + partialEnding)
+					if _, whole := os.Stat(file); err != nil || info.Size() < 100 || whole == nil {
+						t.Errorf("%s: the result so far is not in %s.partial alone: %v", filepath.Base(l[0]), file, err)
+					}
+				}
 			}
 			again := job(t, l, 1, "-resume run.ckpt -data x0.npy -data x1.npy -tolerance 0.9 -patience 1 -quiet")
 			resumed, err := again.CombinedOutput()

@@ -44,8 +44,9 @@ func TestHelpOfFiles(t *testing.T) {
 	for _, test := range []struct{ command, flag, want string }{
 		{"fit", "labels", "of any format of -data"}, {"predict", "labels", "of any format of -data"},
 		{"fit", "start-labels", "as a file of -labels is"}, {"compare", "", "like those"},
-		{"fit", "out", "interrupted training writes its state so far, with status 1"},
-		{"fit", "save", "interrupted training writes its state so far, with status 1"},
+		{"fit", "out", "interrupted training writes its result to FILE.partial, with status 1"},
+		{"fit", "save", "interrupted training writes its result to FILE.partial, with status 1"},
+		{"fit", "embedding", "interrupted training writes its result to FILE.partial, with status 1"},
 	} {
 		_, help, _ := runLine(test.command, "-h", "all")
 		if _, flags, ok := strings.Cut(help, "\n  -"+test.flag+" "); ok {

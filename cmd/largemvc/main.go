@@ -23,6 +23,8 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"github.com/largemvc/largemvc"
 )
 
 // The exit statuses.
@@ -64,7 +66,11 @@ func commands() []command {
 
 // run runs the command line without the program's name and returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	err := dispatch(ctx, args, stdout, stderr)
+	return exitStatus(dispatch(ctx, args, stdout, stderr), stderr)
+}
+
+// exitStatus prints the error of a command, with the stack of a panic, and returns the exit status.
+func exitStatus(err error, stderr io.Writer) int {
 	if err == nil {
 		return exitOK
 	}
@@ -73,6 +79,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	if text := oneLine(err); text != "" {
 		fmt.Fprintln(stderr, "largemvc: "+text)
+	}
+	var panicked *largemvc.PanicError
+	if errors.As(err, &panicked) {
+		fmt.Fprintf(stderr, "%s\n", panicked.Stack)
 	}
 	var usage *usageError
 	if errors.As(err, &usage) {

@@ -436,7 +436,7 @@ func TestInterrupt(t *testing.T) {
 	if !strings.Contains(stderr.String(), "largemvc: cancelled after 1 of 500 epochs") {
 		t.Errorf("standard error is %q", stderr.String())
 	}
-	if b, err := os.ReadFile(out); err != nil || bytes.Count(b, []byte("\n")) != 61 {
+	if b, err := os.ReadFile(out + partialEnding); err != nil || bytes.Count(b, []byte("\n")) != 61 {
 		t.Errorf("labels: %v, %q", err, b)
 	}
 	// Before the first epoch there is nothing to print.

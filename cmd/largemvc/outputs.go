@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/internal/file"
@@ -23,10 +24,36 @@ type output struct {
 
 	stream bool     // it is written through as it is, and not replaced by another file
 	opened *os.File // what was open already where the path means an open file of this process; nil: it does not
+
+	partial    *output // the file beside it for the result of an unfinished training; nil: there is none
+	unfinished bool    // write writes partial
+}
+
+// partialEnding follows the name of an output in the name of its partial file.
+const partialEnding = ".partial"
+
+// namePartials names the partial files of the outputs that ask for one, and returns them. Outputs that are no files lose theirs.
+func namePartials(outputs []*output) (partials []*output, err error) {
+	for _, o := range outputs {
+		if o.partial == nil {
+			continue
+		}
+		if o.path == "" || o.path == standard || o.stream {
+			o.partial = nil
+			continue
+		}
+		o.partial.flag, o.partial.path = o.flag, o.path+partialEnding
+		if err := o.partial.resolve(); err != nil {
+			return nil, err
+		}
+		partials = append(partials, o.partial)
+	}
+	return partials, nil
 }
 
 // checkOutputs refuses outputs that are one file, or a file that is read, and what cannot be written. It follows links: the
-// paths that it returns are those of the files themselves. inputs are the paths that are read, by the flags that give them.
+// paths that it returns are those of the files themselves. It names the partial files of the outputs that ask for one. inputs
+// are the paths that are read, by the flags that give them.
 func checkOutputs(command string, stdout io.Writer, outputs []*output, inputs map[string][]string) error {
 	for _, o := range outputs {
 		if o.path == "" {
@@ -42,6 +69,11 @@ func checkOutputs(command string, stdout io.Writer, outputs []*output, inputs ma
 			return err
 		}
 	}
+	partials, err := namePartials(outputs)
+	if err != nil {
+		return err
+	}
+	outputs = slices.Concat(outputs, partials)
 	for i, o := range outputs {
 		if o.path == "" {
 			continue
@@ -194,7 +226,8 @@ func (o *output) probe() error {
 	return nil
 }
 
-// write writes to standard output, through what is no file, or to the file, which appears whole or not at all.
+// write writes to standard output, through what is no file, or to the file, which appears whole or not at all. It removes the
+// partial file that an earlier training left.
 func (o *output) write(stdout io.Writer, encode func(io.Writer) error, save func(path string) error) error {
 	switch {
 	case o.path == "":
@@ -203,6 +236,14 @@ func (o *output) write(stdout io.Writer, encode func(io.Writer) error, save func
 		return encode(stdout)
 	case o.stream:
 		return o.through(encode)
+	case o.unfinished && o.partial != nil:
+		return o.partial.write(stdout, encode, save)
 	}
-	return save(o.path)
+	if err := save(o.path); err != nil || o.partial == nil || o.partial.stream {
+		return err
+	}
+	if err := os.Remove(o.partial.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }

@@ -80,10 +80,10 @@ func TestSignals(t *testing.T) {
 		if m := object(t, stdout.String()); m["status"] != "cancelled" {
 			t.Errorf("%v: status %v", signal, m["status"])
 		}
-		if strings.Count(contents(t, out), "\n") != 61 || len(contents(t, state)) == 0 {
+		if strings.Count(contents(t, out+partialEnding), "\n") != 61 || len(contents(t, state)) == 0 {
 			t.Errorf("%v: labels or checkpoint are lost", signal)
 		}
-		if _, err := largemvc.Load(model); err != nil {
+		if _, err := largemvc.Load(model + partialEnding); err != nil {
 			t.Errorf("%v: %v", signal, err)
 		}
 	}

@@ -14,7 +14,7 @@ model = {k: np.frombuffer(body[slice(*a["data_offsets"])], types[a["dtype"]]).re
 config, training = json.loads(meta["config"]), json.loads(meta["training"])
 hood, inputs, n = config["Neighborhood"], training["inputs"], training["samples"]
 refused = {
-    "it is of another version of the format": meta["version"] not in ("5", "6") or training.get("apart"),
+    "it is of another version of the format": meta["version"] != "1",
     "it has other modules than these presets": any(s in meta["config"] for s in (
         '"selu"', '"OneSided":true', '"NoNoise"', '"FixedAnchors"')) or "learned" in training,
     "it was trained on sparse views of very many features": any(k.startswith("span_") for k in model),
@@ -34,7 +34,13 @@ def prepared(k, view, preprocess, length=0, **_):  # the rows of an input; with 
     if not np.isfinite(x).all():
         sys.exit(f"predict.py: {sys.argv[2]} lacks values of view {view}. 'largemvc predict -missing-rows' takes absent rows.")
     mean, scale = model.get(f"mean.{view}"), model.get(f"scale.{view}")
-    x = over(x - x.mean(1, keepdims=True), x.std(1, keepdims=True)) if preprocess == "sample" else (x - mean) * scale
+    kept = model.get(f"constant.{view}", np.zeros(x.shape[1])) == 0  # features that were constant in the training are left out
+    part = x[:, kept]
+    if preprocess == "sample":
+        x = np.zeros_like(x)
+        x[:, kept] = over(part - part.mean(1, keepdims=True), part.std(1, keepdims=True))
+    else:
+        x = (x - mean) * scale
     if hood["Neighbors"] > 0:
         x = unit(np.c_[x, np.full(len(x), length)] if length else x)  # few features keep their length by one more
     return x @ model[f"directions.{k}"].T if f"directions.{k}" in model else x

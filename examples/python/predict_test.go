@@ -163,6 +163,9 @@ func blobs(first, n int) (known, all []largemvc.View, arrays []dataset.Array) {
 		}
 		for i := range x {
 			x[i] = float64(float32(centres[i/d%3*d+i%d] + 0.7*rng.NormFloat64()))
+			if i%d == 2 && i < first*d { // a feature that is constant in the training alone
+				x[i] = 40
+			}
 		}
 		name := fmt.Sprintf("X%d", v)
 		known = append(known, largemvc.DenseView(first, d, x[:first*d]).Named(name))

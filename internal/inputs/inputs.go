@@ -46,6 +46,7 @@ type Inputs[T kernel.Float] struct {
 	Views    []view.View      // in that order
 	Idle     []view.View      // whose memory is free for the state of the samples
 	LossDims []int            // the d_v of the loss; nil: the columns of the inputs
+	LeftOut  []int            // of each view, how many columns are left out because they are constant
 
 	// of X, for the search of the start, where samples lack views and have neighbours; else nil
 	StartRows func(context.Context) ([]rows.Matrix[T], error)
@@ -83,12 +84,29 @@ func Make[T kernel.Float](ctx context.Context, views []view.View, o Options) (*I
 		return nil, err
 	}
 	out.Order, out.Views = order, views
+	out.leaveOut()
 	for _, in := range out.List {
 		x := views[in.View]
 		x.Cols = in.Columns
 		out.Sources = append(out.Sources, x)
 	}
 	return out, nil
+}
+
+// leaveOut leaves the columns that are constant out of the d_v of the loss. Inputs in directions of their view have none.
+func (in *Inputs[T]) leaveOut() {
+	dims := in.LossDims
+	if dims == nil {
+		for _, x := range in.List {
+			dims = append(dims, x.Columns)
+		}
+	}
+	for k, x := range in.List {
+		if d := in.Views[x.View].Cols; in.LeftOut[x.View] > 0 && in.LeftOut[x.View] < d && dims[k] >= d {
+			dims[k] -= in.LeftOut[x.View]
+			in.LossDims = dims
+		}
+	}
 }
 
 // smoothed makes the inputs of a network with neighbours.
@@ -113,6 +131,9 @@ func smoothed[T kernel.Float](ctx context.Context, views []view.View, o Options)
 		return nil, err
 	}
 	out := &Inputs[T]{List: in.Inputs, X: smooth.Matrices(blocks, n), Idle: idle}
+	for v := range views {
+		out.LeftOut = append(out.LeftOut, in.LeftOut(v))
+	}
 	if o.HeldOut {
 		if err := out.regress(ctx, views, filled, o); err != nil {
 			return nil, err
@@ -181,11 +202,16 @@ func standardised[T kernel.Float](ctx context.Context, views []view.View, o Opti
 	if out.Standard, err = prepare.Measure(ctx, o.Group, o.Kind, views, o.Workers); err != nil {
 		return nil, err
 	}
+	for v := range views {
+		out.LeftOut = append(out.LeftOut, out.Standard.LeftOut(v))
+	}
 	if out.X, err = prepare.Standardise[T](ctx, o.Group, views, out.Standard, o.Workers, o.Overwrite); err != nil {
 		return nil, err
 	}
 	if o.Rotate != nil {
-		out.Rotated, out.LossDims, err = prepare.RotateViews(ctx, out.X, *o.Rotate)
+		rotate := *o.Rotate
+		rotate.LeftOut = out.LeftOut
+		out.Rotated, out.LossDims, err = prepare.RotateViews(ctx, out.X, rotate)
 	}
 	return out, err
 }

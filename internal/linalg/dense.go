@@ -2,6 +2,7 @@ package linalg
 
 import (
 	"errors"
+	"math"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -135,8 +136,8 @@ func (p *Polar) factorSVD() error {
 			c[i*p.q+j] = right.At(j, i)
 		}
 	}
-	complete(b, p.k, rank, p.k)
-	complete(c, p.k, rank, p.q)
+	complete(b, p.k, rank, p.k, nil)
+	complete(c, p.k, rank, p.q, p.emptyColumns(a))
 	for i := range p.k {
 		for j := range p.k {
 			p.bt[i*p.ld+j], p.b[j*p.ld+i] = b[i*p.k+j], b[i*p.k+j]
@@ -156,10 +157,34 @@ func (p *Polar) factorSVD() error {
 	return nil
 }
 
+// emptyColumns returns which columns of A are zero; nil if none is, if the others are less than the rows, or if A is Mᵀ. Such a
+// column is a feature without any value: a unit vector of it would change P where a matrix without the feature had none.
+func (p *Polar) emptyColumns(a []float64) []bool {
+	empty, others := make([]bool, p.q), 0
+	for j := range empty {
+		empty[j] = true
+		for i := 0; i < p.k && empty[j]; i++ {
+			empty[j] = a[i*p.q+j] == 0
+		}
+		if !empty[j] {
+			others++
+		}
+	}
+	if p.m > p.d || others == p.q || others < p.k {
+		return nil
+	}
+	return empty
+}
+
 // complete extends the first rank orthonormal rows of the k×n matrix x to k: each new row is the unit vector furthest
-// from the span of those before, orthogonalised, the first of them at ties.
-func complete(x []float64, k, rank, n int) {
+// from the span of those before, orthogonalised, the first of them at ties. It takes no unit vector j for which empty[j] is true.
+func complete(x []float64, k, rank, n int, empty []bool) {
 	inside := make([]float64, n) // squared norm of the part of unit vector j inside the span
+	for j, e := range empty {
+		if e {
+			inside[j] = math.Inf(1)
+		}
+	}
 	for i := range k {
 		row := x[i*n : (i+1)*n]
 		if i >= rank {

@@ -37,8 +37,9 @@ const (
 // Singular values that are zero, to max(m, d)·2.2e-16 relative to the largest, leave their part of P free. Factor then
 // completes P by a fixed rule: the missing left and the missing right singular vectors are each the unit vectors that
 // lie furthest outside the span so far, orthogonalised, the first one at ties, and the i-th left goes with the i-th
-// right. So P is orthonormal always, depends on M alone, and is [I 0] (or its transpose) for M = 0. P jumps where a
-// singular value passes through zero, as the polar factor itself does.
+// right. Unit vectors of columns of M that are zero are taken only if M has less than m other columns. So P is orthonormal
+// always, depends on M alone, and is [I 0] (or its transpose) for M = 0. P jumps where a singular value passes through zero,
+// as the polar factor itself does.
 //
 // Grad divides by singular values and by sums of two; repeated values do no harm. Values below Floor times the largest
 // are replaced by that product, which bounds the gradient by about ‖G‖/(Floor·σ_max); for M = 0 the gradient is 0.

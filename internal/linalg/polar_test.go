@@ -1,6 +1,7 @@
 package linalg
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -403,5 +404,33 @@ func BenchmarkPolar(b *testing.B) {
 				svd.Factorize(mat.NewDense(m, d, M), mat.SVDThin)
 			}
 		})
+	}
+}
+
+// TestEmptyColumns: columns of zeros leave the completed polar factor as it is without them.
+func TestEmptyColumns(t *testing.T) {
+	M := []float64{
+		0, 1, -2, 0, 3, 1,
+		0, -1, 2, 0, -3, -1,
+		0, 2, 0, 0, 1, 5,
+	}
+	kept := []int{1, 2, 4, 5}
+	var part []float64
+	for i := range 3 {
+		for _, j := range kept {
+			part = append(part, M[i*6+j])
+		}
+	}
+	P, without := make([]float64, 18), make([]float64, 12)
+	var p Polar
+	if err := errors.Join(p.Factor(3, 6, M, P), p.Factor(3, 4, part, without)); err != nil {
+		t.Fatal(err)
+	}
+	want := make([]float64, 18)
+	for k, v := range without {
+		want[k/4*6+kept[k%4]] = v
+	}
+	if e := difference(P, want); e > 1e-12 {
+		t.Errorf("P = %v, want %v", P, want)
 	}
 }

@@ -4,12 +4,13 @@ package op
 
 import (
 	"fmt"
-	"runtime/debug"
 	"unsafe"
 
 	"gorgonia.org/cu"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/largemvc/largemvc/internal/parallel"
 )
 
 // placed returns the op that Gorgonia gets. Its tape machine ends the process in a graph without any op for the device, which
@@ -37,7 +38,7 @@ func (o onDevice) CUDADo(extern gorgonia.External, dev gorgonia.Device, prealloc
 	inputs ...gorgonia.Value) (out gorgonia.Value, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			out, err = nil, fmt.Errorf("%s: panic: %v\n%s", o.Label, v, debug.Stack())
+			out, err = nil, fmt.Errorf("%s: %w", o.Label, parallel.Panicked(v))
 		}
 	}()
 	e := &extern.(gorgonia.CUDAMachine).Engines()[int(dev)]

@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"hash"
 	"hash/fnv"
-	"runtime/debug"
 
 	"github.com/chewxy/hm"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/largemvc/largemvc/internal/parallel"
 )
 
 // Operation is a Gorgonia op. Ops outside Gorgonia's package differ in what they compute, not in how they talk to it, so
@@ -107,7 +108,7 @@ func (o *Operation) String() string { return o.Label }
 func (o *Operation) Do(in ...gorgonia.Value) (out gorgonia.Value, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			out, err = nil, fmt.Errorf("%s: panic: %v\n%s", o.Label, v, debug.Stack())
+			out, err = nil, fmt.Errorf("%s: %w", o.Label, parallel.Panicked(v))
 		}
 	}()
 	if len(in) != o.Arity() {

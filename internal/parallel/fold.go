@@ -2,7 +2,6 @@ package parallel
 
 import (
 	"context"
-	"runtime/debug"
 	"sync"
 )
 
@@ -143,7 +142,7 @@ func (r *foldRun[B]) fail(i int, err error) {
 func (r *foldRun[B]) workItem(worker, i int) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = &PanicError{Value: v, Stack: debug.Stack()}
+			err = Panicked(v)
 		}
 	}()
 	s := &r.slots[i%len(r.slots)]
@@ -156,7 +155,7 @@ func (r *foldRun[B]) workItem(worker, i int) (err error) {
 func (r *foldRun[B]) foldItem(i int) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = &PanicError{Value: v, Stack: debug.Stack()}
+			err = Panicked(v)
 		}
 	}()
 	return r.fold(i, r.slots[i%len(r.slots)].buf)

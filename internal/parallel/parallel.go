@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"sync/atomic"
 )
@@ -23,14 +24,28 @@ func Workers(setting int) int {
 	return min(setting, MostWorkers)
 }
 
-// PanicError is a panic in an item, as an error.
+// PanicError is a panic, as an error.
 type PanicError struct {
 	Value any    // what was given to panic
 	Stack []byte // the stack of the goroutine that panicked
 }
 
-// Error returns the value and the stack.
-func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.Value, e.Stack) }
+// Panicked returns the PanicError of a value that was recovered. Call it in the deferred function: it takes the stack.
+func Panicked(value any) error { return &PanicError{Value: value, Stack: debug.Stack()} }
+
+// Error returns the value on one line.
+func (e *PanicError) Error() string {
+	lines := strings.FieldsFunc(fmt.Sprint(e.Value), func(r rune) bool { return r == '\n' || r == '\r' })
+	return "panic: " + strings.Join(lines, "; ")
+}
+
+// Format writes the error, and for the verb %+v the stack on the lines below it.
+func (e *PanicError) Format(s fmt.State, verb rune) {
+	fmt.Fprintf(s, fmt.FormatString(s, verb), e.Error())
+	if verb == 'v' && s.Flag('+') {
+		fmt.Fprintf(s, "\n%s", e.Stack)
+	}
+}
 
 // Unwrap returns the value if it is an error, else nil.
 func (e *PanicError) Unwrap() error {
@@ -142,6 +157,6 @@ func Caught(f func() error) (err error) {
 // caught turns a panic into an error where it is deferred.
 func caught(err *error) {
 	if v := recover(); v != nil {
-		*err = &PanicError{Value: v, Stack: debug.Stack()}
+		*err = Panicked(v)
 	}
 }

@@ -126,7 +126,8 @@ func TestPanicBecomesAnError(t *testing.T) {
 				func(int, int, int) error { return nil }, func(int, int) error { return nil }),
 		} {
 			var p *PanicError
-			if !errors.As(err, &p) || !errors.Is(err, cause) || !strings.Contains(err.Error(), "parallel_test.go") {
+			if !errors.As(err, &p) || !errors.Is(err, cause) || err.Error() != "panic: cause" ||
+				!strings.Contains(fmt.Sprintf("%+v", p), "parallel_test.go") {
 				t.Errorf("%s, workers %d: %v", name, workers, err)
 			}
 		}

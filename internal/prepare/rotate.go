@@ -46,6 +46,8 @@ const (
 type Rotate struct {
 	Runs, Layers, Anchors int
 	Workers               int
+
+	LeftOut []int // of each view, how many columns are zero because they are left out; nil: none
 }
 
 // limit returns the largest rank with which a view of n rows of d columns, with the given entries a row, is
@@ -91,7 +93,11 @@ func RotateViews[T kernel.Float](
 		if sparse, ok := x[v].(*rows.Sparse[T]); ok {
 			entries = min(entries, sparseCost*float64(sparse.Entries())/float64(n))
 		}
-		limit := c.limit(n, d, entries)
+		held := d
+		if c.LeftOut != nil {
+			held -= c.LeftOut[v] // columns of zeros alone are no reason to rotate
+		}
+		limit := c.limit(n, held, min(entries, float64(held)))
 		if limit < c.Anchors {
 			continue
 		}

@@ -12,6 +12,14 @@ import (
 // applySparse standardises one row of view v, which has d columns: the values that it holds, in place, and the shift
 // along the view's direction that the whole row then has.
 func (s *Standardiser) applySparse(v, d int, cols []int32, x []float64) (shift float64) {
+	if o := s.omitted(v); o != nil {
+		d = len(o.kept) // and the zeros below count as values of kept columns that are zero
+		for k, j := range cols {
+			if o.out[j] {
+				x[k] = 0
+			}
+		}
+	}
 	switch s.Kind {
 	case PerSample:
 		mean := kernel.Sum(x) / float64(d)
@@ -20,7 +28,7 @@ func (s *Standardiser) applySparse(v, d int, cols []int32, x []float64) (shift f
 		kernel.Affine(x, x, scale, 0)
 		return -mean * scale
 	case UnitNorm:
-		s.Apply(v, x)
+		standardiseRow(UnitNorm, x, x)
 	case Balanced, ZScore:
 		for k, j := range cols {
 			x[k] *= s.Scale[v][j]
@@ -37,6 +45,13 @@ func direction[T kernel.Float](s *Standardiser, v, d int) *rows.Direction[T] {
 	case PerSample:
 		for j := range u {
 			u[j] = 1
+		}
+		if o := s.omitted(v); o != nil {
+			for j, left := range o.out {
+				if left {
+					u[j] = 0
+				}
+			}
 		}
 	case Balanced, ZScore:
 		for j := range u {

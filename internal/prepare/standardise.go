@@ -18,6 +18,8 @@ type Standardiser struct {
 	Scale [][]float64
 
 	Applied []bool // per view: it holds standardised values already; nil: none does
+
+	omissions []*omission // per view, PerSample and UnitNorm only; nil: no column is left out
 }
 
 // chunkRows is the number of rows that a goroutine takes at once.
@@ -34,7 +36,43 @@ func (s *Standardiser) Apply(v int, row []float64) { standardise(s, v, row, row)
 // the bits that it has widened and rounded at the end. dst may be the row.
 func standardise[T kernel.Float](s *Standardiser, v int, dst, row []T) {
 	dst = dst[:len(row)]
+	if o := s.omitted(v); o != nil {
+		standardiseKept(s.Kind, o, dst, row)
+		return
+	}
 	switch s.Kind {
+	case PerSample, UnitNorm:
+		standardiseRow(s.Kind, dst, row)
+	case Balanced, ZScore:
+		mean, scale := s.Mean[v][:len(row)], s.Scale[v][:len(row)]
+		for j, x := range row {
+			dst[j] = T((float64(x) - mean[j]) * scale[j])
+		}
+	default:
+		copy(dst, row)
+	}
+}
+
+// standardiseKept is standardiseRow of the columns that are kept, with zeros in the others. dst may be the row.
+func standardiseKept[T kernel.Float](kind Kind, o *omission, dst, row []T) {
+	m := len(o.kept)
+	for k, j := range o.kept { // to the front: k ≤ j
+		dst[k] = row[j]
+	}
+	standardiseRow(kind, dst[:m], dst[:m])
+	for k := m - 1; k >= 0; k-- {
+		dst[o.kept[k]] = dst[k]
+	}
+	for j, left := range o.out {
+		if left {
+			dst[j] = 0
+		}
+	}
+}
+
+// standardiseRow sets dst to a row, standardised by itself. dst may be the row.
+func standardiseRow[T kernel.Float](kind Kind, dst, row []T) {
+	switch kind {
 	case PerSample:
 		d := float64(len(row))
 		mean := kernel.Sum(row) / d
@@ -45,13 +83,6 @@ func standardise[T kernel.Float](s *Standardiser, v int, dst, row []T) {
 			scale = 1 / norm
 		}
 		kernel.Affine(dst, row, scale, 0)
-	case Balanced, ZScore:
-		mean, scale := s.Mean[v][:len(row)], s.Scale[v][:len(row)]
-		for j, x := range row {
-			dst[j] = T((float64(x) - mean[j]) * scale[j])
-		}
-	default:
-		copy(dst, row)
 	}
 }
 
@@ -65,7 +96,18 @@ func inverseDeviation(variance, mean float64) float64 {
 // Measure measures what a kind, not Both, needs on the present rows of the training samples, of all ranks of the group.
 func Measure(ctx context.Context, g *ranks.Group, kind Kind, views []view.View, workers int) (*Standardiser, error) {
 	s := &Standardiser{Kind: kind}
-	if kind != Balanced && kind != ZScore {
+	switch kind {
+	case PerSample, UnitNorm:
+		for _, x := range views {
+			o, err := findConstant(ctx, g, x)
+			if err != nil {
+				return nil, err
+			}
+			s.omissions = append(s.omissions, o)
+		}
+		return s, nil
+	case Balanced, ZScore:
+	default:
 		return s, nil
 	}
 	for _, x := range views {
@@ -75,11 +117,16 @@ func Measure(ctx context.Context, g *ranks.Group, kind Kind, views []view.View, 
 		}
 		for j := range scale {
 			scale[j] = inverseDeviation(scale[j], mean[j])
-			if kind == Balanced {
-				scale[j] /= math.Sqrt(float64(x.Cols))
-			}
 		}
 		s.Mean, s.Scale = append(s.Mean, mean), append(s.Scale, scale)
+		if kind == Balanced {
+			root := math.Sqrt(float64(x.Cols - s.LeftOut(len(s.Scale)-1)))
+			for j := range scale {
+				if scale[j] != 0 {
+					scale[j] /= root
+				}
+			}
+		}
 	}
 	return s, nil
 }

@@ -13,6 +13,41 @@ func (s *Standardiser) Save(f *safetensors.File) {
 		f.Tensors = append(f.Tensors, safetensors.Float64s(fmt.Sprintf("mean.%d", v), mean, len(mean)),
 			safetensors.Float64s(fmt.Sprintf("scale.%d", v), s.Scale[v], len(mean)))
 	}
+	for v, o := range s.omissions {
+		if o == nil {
+			continue
+		}
+		out := make([]int, len(o.out))
+		for j, left := range o.out {
+			if left {
+				out[j] = 1
+			}
+		}
+		f.Tensors = append(f.Tensors, safetensors.Ints(constantName(v), out, len(out)))
+	}
+}
+
+// constantName is the tensor that marks the columns of view v that are left out; absent where none is.
+func constantName(v int) string { return fmt.Sprintf("constant.%d", v) }
+
+// readOmission reads the columns of view v, of d columns, that are left out.
+func readOmission(in *file.Tensors, v, d int) *omission {
+	if !in.Has(constantName(v)) {
+		return nil
+	}
+	out := make([]bool, d)
+	for j, left := range in.Ints(constantName(v), d) {
+		if left != 0 && left != 1 {
+			in.Fail("%q has %d, want 0 or 1", constantName(v), left)
+			return nil
+		}
+		out[j] = left == 1
+	}
+	o := newOmission(out)
+	if o == nil {
+		in.Fail("%q leaves out all features, or none", constantName(v))
+	}
+	return o
 }
 
 // Read reads what Save wrote for views of the given features; in has the first error.
@@ -22,6 +57,9 @@ func Read(in *file.Tensors, kind Kind, dims []int) *Standardiser {
 		if kind == Balanced || kind == ZScore {
 			s.Mean = append(s.Mean, in.Floats(fmt.Sprintf("mean.%d", v), d))
 			s.Scale = append(s.Scale, in.Floats(fmt.Sprintf("scale.%d", v), d))
+		}
+		if kind == PerSample || kind == UnitNorm {
+			s.omissions = append(s.omissions, readOmission(in, v, d))
 		}
 	}
 	return s

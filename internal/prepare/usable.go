@@ -3,7 +3,6 @@ package prepare
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"sync/atomic"
 
@@ -37,7 +36,8 @@ func Usable[T kernel.Float](ctx context.Context, g *ranks.Group, s *Standardiser
 			}
 			q := square(i)
 			if limit := LargestNorm[T](); !(q < limit*limit) {
-				return fmt.Errorf("%s: row %d has the norm %.3g, too large to compute with (%.0e): standardise the view",
+				return view.Wrong(v, x.Number(i),
+					"%s: row %d has the norm %.3g, too large to compute with (%.0e): standardise the view",
 					x.Label(v), x.Number(i), math.Sqrt(q), limit)
 			}
 			if q > 0 {
@@ -98,20 +98,20 @@ func (s *Standardiser) nothingLeft(x view.View, v int) error {
 	switch s.Kind {
 	case PerSample:
 		hint := ""
-		if x.Cols == 1 {
+		if x.Cols-s.LeftOut(v) == 1 {
 			hint = " (it has a single feature: use Preprocess Balanced)"
 		}
-		return fmt.Errorf(
+		return view.Wrong(v, -1,
 			"%s has %w: every sample is constant over its features, to within what can be squared%s",
 			x.Label(v), ErrNothingLeft, hint,
 		)
 	case Balanced, ZScore:
-		return fmt.Errorf(
+		return view.Wrong(v, -1,
 			"%s has %w: every feature is constant over the samples, to within what can be squared",
 			x.Label(v), ErrNothingLeft,
 		)
 	}
-	return fmt.Errorf("%s has %w: every value is zero, or too small to be squared", x.Label(v), ErrNothingLeft)
+	return view.Wrong(v, -1, "%s has %w: every value is zero, or too small to be squared", x.Label(v), ErrNothingLeft)
 }
 
 // ErrNothingLeft is that of a view that is zero everywhere after preprocessing.

@@ -6,7 +6,6 @@ package smooth
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -70,10 +69,10 @@ func Standardise[T kernel.Float](
 	for q, kind := range kinds {
 		for v, x := range views {
 			if !left[q][v] ||
-				kind == prepare.PerSample && x.Cols < prepare.FewFeatures && left[len(kinds)-1][v] && len(kinds) > 1 {
+				kind == prepare.PerSample && s.varying(q, v, x) < prepare.FewFeatures && left[len(kinds)-1][v] && len(kinds) > 1 {
 				continue // Of a row of few features, its mean and its length are most of what it says.
 			}
-			length := prepare.Length(kind, x.Cols)
+			length := prepare.Length(kind, s.varying(q, v, x))
 			s.Inputs = append(
 				s.Inputs,
 				prepare.Input{View: v, Kind: kind, Columns: prepare.Width(x.Cols, length), Length: length},
@@ -83,7 +82,7 @@ func Standardise[T kernel.Float](
 	}
 	for v, x := range views {
 		if !slices.ContainsFunc(left, func(l []bool) bool { return l[v] }) {
-			return nil, fmt.Errorf(
+			return nil, view.Wrong(v, -1,
 				"%s has %w: every sample is constant over its features, and every feature over the samples",
 				x.Label(v), prepare.ErrNothingLeft,
 			)
@@ -91,6 +90,12 @@ func Standardise[T kernel.Float](
 	}
 	return s, nil
 }
+
+// varying returns how many features of view v are not constant, by part q.
+func (s *Standardised) varying(q, v int, x view.View) int { return x.Cols - s.prepare[q].LeftOut(v) }
+
+// LeftOut returns how many features of view v are left out because they are constant.
+func (s *Standardised) LeftOut(v int) int { return s.prepare[0].LeftOut(v) }
 
 // InputCounts returns how many inputs Standardise makes of views, at least and at most: where there are two of a view, one of
 // them may have nothing left.

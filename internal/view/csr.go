@@ -38,7 +38,7 @@ func (s *CSR) Check(n, d, values int) error {
 	}
 	for i := range n {
 		if s.Ptr[i+1] < s.Ptr[i] || s.Ptr[i+1] > values {
-			return fmt.Errorf(
+			return Wrong(-1, i,
 				"the pointer after row %d is %d, that before is %d, and there are %d values",
 				i, s.Ptr[i+1], s.Ptr[i], values,
 			)
@@ -46,10 +46,10 @@ func (s *CSR) Check(n, d, values int) error {
 		last := int32(-1)
 		for _, j := range s.Cols[s.Ptr[i]:s.Ptr[i+1]] {
 			if j < 0 || int(j) >= d {
-				return fmt.Errorf("row %d has column %d, want 0 to %d", i, j, d-1)
+				return Wrong(-1, i, "row %d has column %d, want 0 to %d", i, j, d-1)
 			}
 			if j <= last {
-				return fmt.Errorf("row %d has column %d after column %d; they must increase", i, j, last)
+				return Wrong(-1, i, "row %d has column %d after column %d; they must increase", i, j, last)
 			}
 			last = j
 		}

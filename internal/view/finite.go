@@ -121,12 +121,14 @@ func (x *View) checkRows(v, lo, hi int) error {
 }
 
 func nonFinite(x View, v, i int) error {
-	row := make([]float64, x.Cols)
-	x.Row(i, row)
-	for j, value := range row {
+	values := make([]float64, x.Cols)
+	x.Row(i, values)
+	for j, value := range values {
 		if math.IsNaN(value) || math.IsInf(value, 0) {
-			return fmt.Errorf("%s has %v at row %d, column %d", x.Label(v), value, x.Number(i), j)
+			return &InputError{v, x.Number(i), j,
+				fmt.Errorf("%s has %v at row %d, column %d", x.Label(v), value, x.Number(i), j)}
 		}
 	}
-	return fmt.Errorf("%s: the values of row %d are so large that their squares are not finite", x.Label(v), x.Number(i))
+	row := x.Number(i)
+	return Wrong(v, row, "%s: the values of row %d are so large that their squares are not finite", x.Label(v), row)
 }

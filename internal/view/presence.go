@@ -1,7 +1,6 @@
 package view
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/largemvc/largemvc/internal/ranks"
@@ -26,7 +25,7 @@ func Together(g *ranks.Group, views []View) error {
 		x := &views[v]
 		switch {
 		case absent[v] == g.Total(n):
-			return fmt.Errorf("no sample has %s", x.Label(v))
+			return Wrong(v, -1, "no sample has %s", x.Label(v))
 		case absent[v] == 0:
 			x.Present, complete = nil, true
 		case x.Present == nil:
@@ -38,7 +37,7 @@ func Together(g *ranks.Group, views []View) error {
 	}
 	for i := range n {
 		if !slices.ContainsFunc(views, func(x View) bool { return x.Present[i] }) {
-			return fmt.Errorf("sample %d has no view: the mask leaves it nothing", views[0].Number(i))
+			return Wrong(-1, views[0].Number(i), "sample %d has no view: the mask leaves it nothing", views[0].Number(i))
 		}
 	}
 	return nil

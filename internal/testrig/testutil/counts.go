@@ -3,6 +3,7 @@ package testutil
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 )
 
 // Counts are n×d counts, three quarters of them zero, with an empty and a constant row, an empty and a constant column.
@@ -26,7 +27,8 @@ func Counts(n, d int, seed uint64) []float64 {
 	return x
 }
 
-// Standardised does what the comment of a Preprocess of that name says, on the present rows, with absent ones zero.
+// Standardised does what the comment of a Preprocess of that name says, on the present rows, with absent ones zero. Columns that
+// are constant over these rows are left out.
 func Standardised(kind string, x []float64, n, d int, present []bool) []float64 {
 	out := make([]float64, n*d)
 	var rows []int
@@ -34,6 +36,18 @@ func Standardised(kind string, x []float64, n, d int, present []bool) []float64 
 		if present == nil || present[i] {
 			rows = append(rows, i)
 		}
+	}
+	if kept := varying(x, rows, d); kind != "none" && len(kept) > 0 && len(kept) < d {
+		part := make([]float64, 0, n*len(kept))
+		for i := range n {
+			for _, j := range kept {
+				part = append(part, x[i*d+j])
+			}
+		}
+		for k, value := range Standardised(kind, part, n, len(kept), present) {
+			out[k/len(kept)*d+kept[k%len(kept)]] = value
+		}
+		return out
 	}
 	if kind == "balanced" || kind == "zscore" {
 		for j := range d {
@@ -45,6 +59,16 @@ func Standardised(kind string, x []float64, n, d int, present []bool) []float64 
 		standardiseRow(kind, x[i*d:(i+1)*d], out[i*d:(i+1)*d])
 	}
 	return out
+}
+
+// varying returns the columns that have several values in some rows.
+func varying(x []float64, rows []int, d int) (kept []int) {
+	for j := range d {
+		if slices.ContainsFunc(rows, func(i int) bool { return x[i*d+j] != x[rows[0]*d+j] }) {
+			kept = append(kept, j)
+		}
+	}
+	return kept
 }
 
 func standardiseRow(kind string, row, out []float64) {
