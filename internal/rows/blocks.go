@@ -17,11 +17,10 @@ import (
 // by asking Err. What ends the work does not end its reads at once: its result so far may need them. A read that then takes
 // longer than the grace is ended.
 type Reads struct {
-	ctx  context.Context
-	stop context.CancelFunc
-	work context.Context
-	end  context.CancelCauseFunc // of the work
-
+	ctx   context.Context
+	stop  context.CancelFunc
+	work  context.Context
+	end   context.CancelCauseFunc // of the work
 	mu    sync.Mutex
 	err   error
 	ahead sync.WaitGroup // reads that nobody waits for

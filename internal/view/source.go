@@ -152,21 +152,22 @@ func readRows(ctx context.Context, s Source, first int, dst []float32) error {
 		return read()
 	}
 	done := make(chan error, 1)
-	go func() { done <- read() }()
+	go func() {
+		err := read()
+		if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) && !errors.Is(err, context.Cause(ctx)) {
+			err = fmt.Errorf("%w: %w", err, context.Cause(ctx))
+		}
+		done <- err
+	}()
 	select {
 	case err := <-done:
 		return err
 	case <-ctx.Done():
 	}
-	late := time.NewTimer(patience)
-	defer late.Stop()
 	select {
 	case err := <-done:
-		if err != nil && errors.Is(err, ctx.Err()) && !errors.Is(err, context.Cause(ctx)) {
-			err = fmt.Errorf("%w: %w", err, context.Cause(ctx))
-		}
 		return err
-	case <-late.C:
+	case <-time.After(patience):
 		return fmt.Errorf("the source has not returned: %w", context.Cause(ctx))
 	}
 }
