@@ -563,3 +563,35 @@ func resumesOnOtherRanks(t *testing.T, config largemvc.Config) {
 		}
 	}
 }
+
+// TestRanksEndTheJudgementTogether: if one rank is stopped or cancelled while the structure is judged, all ranks have the result
+// of the training and no structure.
+func TestRanksEndTheJudgementTogether(t *testing.T) {
+	const n = 3000
+	for _, end := range []error{largemvc.ErrStop, context.Canceled, errors.New("enough")} {
+		found, errs := onRanks(t.Context(), rankViews(n), n, []int{0, 1024, 2048},
+			func(ctx context.Context, rank int, world machine.Comm, views []largemvc.View) (*largemvc.Clustering, error) {
+				ctx, cancel := context.WithCancel(ctx)
+				defer cancel()
+				c := ranksConfig()
+				c.Machine.Comm = world
+				c.Progress = func(e largemvc.Progress) error {
+					switch {
+					case rank != 1 || e.Phase != "structure":
+						return nil
+					case end == context.Canceled:
+						cancel()
+						return nil
+					}
+					return end
+				}
+				return largemvc.Fit(ctx, views, c)
+			})
+		for rank, c := range found {
+			if c == nil || c.Structure != (score.Structure{}) || (errs[rank] == nil) != (end == largemvc.ErrStop) ||
+				rank == 1 && end != largemvc.ErrStop && !errors.Is(errs[rank], end) {
+				t.Errorf("%v, rank %d: %v, error %v", end, rank, c, errs[rank])
+			}
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/train"
+	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/machine"
 )
 
@@ -18,12 +19,15 @@ import (
 // training in the same step, if any. An error of Config.Progress comes with the state at that epoch; ErrStop gives no error.
 //
 // With Config.Restarts, Fit keeps the best of the restarts that finished, else of those that were interrupted, else of those
-// that diverged. Only then does it return a
-// *DivergedError.
+// that diverged. Only then does it return a *DivergedError.
+//
+// Fit then judges whether the samples have clusters, in comparison with noise: see Clustering.Structure. If its callback or ctx
+// ends the judgement, the result has none.
 //
 // If neighbours are searched (up to Neighborhood.Exact samples), Fit orders the samples by content and seed. A permutation of
 // the samples then permutes the result and changes no bit, unless samples that are equal in all views have different
-// StartLabels. With ExtraLoss the samples keep their order.
+// StartLabels. Structure is excepted: its halves are drawn by the places of the samples. With ExtraLoss the samples keep their
+// order.
 //
 // Time and memory grow linearly with n, Σ d_v, L and, for large m, with m. See Config.EstimateMemory. Up to
 // Neighborhood.Exact samples, the search of neighbours takes time in n².
@@ -45,21 +49,19 @@ func fit(ctx context.Context, with processes, views []View, config Config, from 
 	}
 	defer r.close()
 	s, err := r.selectSamples(inside)
+	var some []view.View // before the views are overwritten
+	if err == nil {
+		some, err = r.samplesToJudge(inside)
+	}
 	if err != nil {
 		return r.result(ctx, nil, r.meter.Stopped(err))
-	}
-	j := &judged{}
-	if r.config.Machine.Overwrite {
-		if err := j.take(inside, r); err != nil {
-			return r.result(ctx, nil, r.meter.Stopped(err))
-		}
 	}
 	out, err := s.fit(inside)
 	if out != nil {
 		out, err = s.extend(context.WithoutCancel(inside), out, err)
 	}
-	if out != nil && inside.Err() == nil {
-		err = joined(err, j.judge(inside, r, out))
+	if out != nil && err == nil { // on all ranks alike
+		err = r.judge(inside, some, out)
 	}
 	return r.result(ctx, out, err)
 }

@@ -246,55 +246,56 @@ func (c *Clustering) relabel(ctx context.Context, all []view.View) error {
 	}))
 }
 
-// judged are the samples by which the structure is judged.
-type judged struct{ views []view.View }
-
-// take chooses the samples, of those of all ranks. It comes before a fit that overwrites the views.
-func (j *judged) take(ctx context.Context, r *run) error {
+// samplesToJudge returns the samples by which the structure is judged, of those of all ranks; nil: it is not.
+func (r *run) samplesToJudge(ctx context.Context) ([]view.View, error) {
 	if r.config.NoStructure {
-		return nil
+		return nil, nil
 	}
 	n := r.views[0].Rows
 	chosen := structure.Choose(r.group.Total(n), structureOptions(r.config))
-	here := r.group.Here(chosen, n)
-	j.views = make([]view.View, len(r.views))
+	here, some := r.group.Here(chosen, n), make([]view.View, len(r.views))
 	for v, x := range r.views {
-		j.views[v] = x.Take(here)
+		some[v] = x.Take(here)
 		if r.group != nil {
 			var err error
-			if j.views[v], err = view.Gather(ctx, r.group, v, j.views[v], len(chosen)); err != nil {
-				return withName(err)
+			if some[v], err = view.Gather(ctx, r.group, v, some[v], len(chosen)); err != nil {
+				return nil, withName(err)
 			}
 		}
 	}
-	return nil
+	return some, nil
 }
 
-// judge sets the structure of a result. The training is none the worse where the callback ends the judgement.
-func (j *judged) judge(ctx context.Context, r *run, out *Clustering) error {
-	if r.config.NoStructure {
+// judge sets the structure of a result by some samples, if there are any. If the callback of a rank stops the judgement, no rank
+// has one. The result of the training stays.
+func (r *run) judge(ctx context.Context, some []view.View, out *Clustering) error {
+	if some == nil {
 		return nil
 	}
 	began := time.Now()
-	err := r.meter.Enter(meter.Structure, out.Restart)
-	if err == nil && j.views == nil {
-		err = j.take(ctx, r)
-	}
-	if err == nil {
-		var found *structure.Result
-		if found, err = structure.Judge(ctx, j.views, structureOptions(r.config)); err == nil {
+	on, err := r.goesOn(cmp.Or(ctx.Err(), r.meter.Enter(meter.Structure, out.Restart)))
+	if on {
+		found, failed := structure.Judge(ctx, some, structureOptions(r.config))
+		if on, err = r.goesOn(failed); on {
 			out.Structure = found.Score()
 		}
 	}
 	out.Timings.Structure, out.Timings.Total = time.Since(began), time.Since(r.began)
-	if err != nil {
-		if err = r.meter.Stopped(withName(err)); errors.Is(err, ErrStop) {
-			return nil
-		}
-		return err
-	}
 	if out.Structure.Judgement == score.StructureNone {
 		out.Notes = append([]string{"structure " + out.Structure.String()}, out.Notes...)
 	}
-	return nil
+	return err
+}
+
+// goesOn agrees with the other ranks whether all go on after a step that ended with err here. None does after an error or
+// ErrStop on any of them. ErrStop is no error.
+func (r *run) goesOn(err error) (bool, error) {
+	stops := []int{0}
+	if err = r.meter.Stopped(withName(err)); errors.Is(err, ErrStop) {
+		stops[0], err = 1, nil
+	}
+	if err = r.team.Agree("the judgement of the structure", err); err == nil {
+		err = r.team.SumInts("ends of the judgement", stops)
+	}
+	return err == nil && stops[0] == 0, err
 }

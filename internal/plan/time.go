@@ -36,7 +36,7 @@ func (f *Fit) computing() (out meter.Costs) {
 	out[meter.Anchors] = 1.4*means + n*width*(m+10)
 	out[meter.Training] = float64(max(f.Epochs, 0)) *
 		(float64(f.Spec.Layers)*n*m*(0.12*width+14*inputs) + 4e5*inputs)
-	out[meter.Structure] = 1500 * float64(f.Judged) * float64(f.Judged)
+	out[meter.Structure] = float64(f.Judged) * (1.1e6 + 1000*float64(f.Judged))
 	out[meter.Clusters] = 0.5*means + 5*n*m*m
 	for p := meter.Preparation; p <= meter.Anchors; p++ {
 		out[meter.Draws] += float64(f.Draws) * out[p]
