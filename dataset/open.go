@@ -198,7 +198,7 @@ func (p *plan) choose(data int, o *Options) error {
 		return err
 	}
 	for _, s := range p.sources[:data] {
-		if s.problem != nil {
+		if s.problem != nil && (len(o.Views) == 0 || len(s.has(o.Views)) > 0) {
 			return named(s.path, s.problem)
 		}
 	}
@@ -313,7 +313,7 @@ func (s *source) soleVector(o *Options) (*variable, error) {
 			rest = append(rest, v)
 		}
 	}
-	if err == nil && len(vs) == 0 && len(rest) == 1 && rest[0].isLabels() {
+	if err == nil && len(vs) == 0 && o.Labels == "" && len(rest) == 1 && rest[0].isLabels() {
 		vs, err = rest[0].labelVectors()
 	}
 	if err != nil {

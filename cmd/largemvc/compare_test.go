@@ -81,6 +81,13 @@ func TestCompareWrongUse(t *testing.T) {
 		"one file":     {[]string{a}, exitUsage, "give two files"},
 		"no such file": {[]string{a, a + "x"}, exitError, "no such file"},
 		"no column":    {[]string{"-column", "mine", a, a}, exitError, "holds no vector of labels"},
+		"not the only column": {
+			[]string{"-column", "mine", writeText(t, "b", "foo\n0\n1\n"), a}, exitError, "b: holds no vector of labels",
+		},
+		"no ids": {
+			[]string{"-id", "mine", writeText(t, "b", "label\n0\n1\n"), writeText(t, "c", "y\n0\n1\n")}, exitError,
+			"have no column mine, which -id names",
+		},
 		"one has ids":  {[]string{a, writeText(t, "b", "label\n1\n2\n3\n")}, exitError, "a.csv: has ids, and"},
 		"lengths": {
 			[]string{"-id", "none", a, writeText(t, "b", "label\n1\n2\n3\n")}, exitError,
