@@ -161,7 +161,7 @@ func (c *csvFile) chooseFeatures(s *source, o *Options, taken []bool, lim *limit
 			}
 		}
 	}
-	if problem != nil && s.role == roleData && len(o.Views) == 0 {
+	if s.role == roleData {
 		s.problem = problem
 	}
 	return nil
