@@ -30,7 +30,8 @@ func (c *csvFile) assignTurned(s *source, o *Options, lim *limits) error {
 		case c.isEmpty(i):
 			s.left = append(s.left, Omission{s.path, c.title(i), "it is empty and has no name"})
 		case c.holdsText(i):
-			return c.textError(i)
+			return fmt.Errorf("has a value that is not a number in %s; correct it, write NA where it is missing, or leave the "+
+				"sample out with Options.LeaveOut %s", c.placeOfText(i), c.optionName(i))
 		default:
 			c.roles.features = append(c.roles.features, csvFeature{column: i})
 		}

@@ -197,6 +197,18 @@ func TestJoinAbsent(t *testing.T) {
 			t.Errorf("%s\nwant %s", got, want)
 		}
 	}
+	// A mask says which they are.
+	for p2, o := range map[string]Options{"0": {}, "1": {MissingRows: true}} {
+		o.MaskFile = write(t, "mask.csv", "id,a,b\np4,0,1\np3,1,1\np2,1,"+p2+"\np1,1,1\n")[0]
+		s, err := Open(context.Background(), write(t, "a.csv", a, "b.csv", b), o)
+		if err != nil || fmt.Sprint(s.Present) != "[[true true] [true false] [true true] [false true]]" {
+			t.Errorf("%s: %v", p2, err)
+		}
+		o.MissingRows = false
+		if _, err = Open(context.Background(), write(t, "a.csv", a, "b.csv", b), o); p2 == "1" {
+			wantError(t, err, "mask.csv", "has 1 for sample p2 in view b, but", "b.csv lacks", "Options.MissingRows")
+		}
+	}
 	// A NaN says where it stands in the file, not in the joined view.
 	_, err := Open(context.Background(), write(t, "a.csv", a, "b.csv", "id,w,z\np3,30,1\np1,,2\np2,20,3\n"), Options{})
 	wantError(t, err, "row 0, column 0", "line 3, column w")
