@@ -268,6 +268,23 @@ func TestMaskOfIDsIsBooked(t *testing.T) {
 	}
 }
 
+// TestProofGivesMemoryBack: no memory stays booked for the ids that might show which axis of a table has the samples.
+func TestProofGivesMemoryBack(t *testing.T) {
+	paths := tables(t, "id,x\np,1\nq,2\n", "id,z\np,1\nq,2\n")
+	var used []int64
+	for _, orientation := range []Orientation{AutoOrientation, RowsAreSamples} {
+		p, err := newPlan(paths, &Options{Orientation: orientation})
+		if err != nil {
+			t.Fatal(err)
+		}
+		used = append(used, p.lim.Used())
+		p.close()
+	}
+	if used[0] != used[1] {
+		t.Errorf("%d bytes are booked, %d where an option gives the axis", used[0], used[1])
+	}
+}
+
 // TestNamesThatAreTwice: an option that gives the name of two columns does not say which.
 func TestNamesThatAreTwice(t *testing.T) {
 	data := []byte("a,b,a,kind,kind\n1,2,3,4,4\n5,6,7,8,8\n2,3,4,4,4\n")

@@ -74,9 +74,11 @@ func (c *csvFile) namesRows() bool {
 
 // turnProved turns the tables whose header has the ids of another file: their columns are the samples.
 func (p *plan) turnProved(data int, o *Options) error {
-	if o.Orientation != AutoOrientation || o.NoIDs || o.Triplets || len(o.Table)+len(o.OneHot)+len(o.Views) > 0 {
+	if len(p.sources) < 2 || o.Orientation != AutoOrientation || o.NoIDs || o.Triplets ||
+		len(o.Table)+len(o.OneHot)+len(o.Views) > 0 {
 		return nil
 	}
+	defer p.lim.Reset(p.lim.Used())
 	known, err := p.rowIDs(o)
 	if err != nil {
 		return err
