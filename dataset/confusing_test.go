@@ -210,7 +210,7 @@ func TestTablesAreNotTurned(t *testing.T) {
 	}
 }
 
-// TestTwins: a file that is given twice, or a copy of it, is said.
+// TestTwins: a file that is given twice, or a copy of it, gives a warning.
 func TestTwins(t *testing.T) {
 	paths := tables(t, "a,b\n1,2\n3,4\n5,6\n", "c,d\n1,2\n3,4\n5,6\n", "c,d\n1,2\n3,4\n5,7\n")
 	for _, storage := range []Storage{AsStored, AllSparse} {

@@ -134,7 +134,7 @@ func (c *csvFile) holdsTriplets(s *source, o *Options) bool {
 	return o.Triplets && s.role == roleData && c.fields == 3
 }
 
-// chooseFeatures takes the columns of numbers that are left, and those of texts that options make features of.
+// chooseFeatures takes the columns of numbers that are left, and the columns of texts that options make features of.
 func (c *csvFile) chooseFeatures(s *source, o *Options, taken []bool, lim *limits) error {
 	var problem error
 	for i := range c.fields {

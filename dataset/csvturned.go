@@ -121,8 +121,8 @@ func (p *plan) rowIDs(o *Options) (map[*source]map[string]bool, error) {
 	return known, nil
 }
 
-// headerHas tells whether the names of the columns are ids of others, or have all of these among them. Numbers may be the names
-// of columns as well.
+// headerHas tells whether the names of the columns are all among some ids, or all of these ids among the names. Names that are
+// numbers show nothing.
 func (s *source) headerHas(ids map[string]bool) bool {
 	c := s.text
 	if c == nil || c.header == nil || s.csvLabels != nil || s.role != roleData {

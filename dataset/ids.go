@@ -298,7 +298,7 @@ type join struct {
 	same bool    // all files have the samples in the same order
 }
 
-// joinIDs matches lists of ids: the order is that of the first, with what only others have after it.
+// joinIDs matches lists of ids, in the order of the first list. Ids that only other lists have follow.
 func joinIDs(lists [][]string) *join {
 	j := &join{ids: slices.Clone(lists[0]), rows: make([][]int, len(lists)), lack: make([][]int, len(lists)), same: true}
 	at := make(map[string]int, len(j.ids))

@@ -80,7 +80,8 @@ func (p *plan) both(mask, joined [][]bool, o *Options) ([][]bool, error) {
 		for v, present := range mask[i] {
 			if present && !joined[i][v] && !o.MissingRows {
 				return nil, p.mask.errorf("has 1 for sample %s in view %s, but %s lacks that sample; mend them, or give "+
-					"Options.MissingRows if the views of such samples are absent", p.joined.ids[i], p.views[v].name, p.views[v].file)
+					"Options.MissingRows if the views of such samples are absent", p.joined.ids[i], p.views[v].name,
+					p.views[v].file)
 			}
 			joined[i][v] = joined[i][v] && present
 		}

@@ -21,7 +21,7 @@ import (
 type RowSet struct {
 	Name  string
 	Views []*Rows
-	// Labels, LabelNames, IDs, Present and Reading are those of a [Set].
+	// Labels, LabelNames, IDs, Present and Reading are as in a [Set].
 	Labels     []int
 	LabelNames []string
 	IDs        []string

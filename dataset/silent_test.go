@@ -86,8 +86,8 @@ func TestNothingInSilence(t *testing.T) {
 		data  []byte
 		words []string
 	}{
-		"ids.npz": {npzBytes(t, false, x, Array{"patient_id", nil, []int{1, 2, 3, 4}}, Array{"sample_id", nil, []int{4, 3, 2, 1}}),
-			[]string{"ids.npz: has several variables with names of ids (patient_id, sample_id)", "Options.IDs"}},
+		"ids.npz": {npzBytes(t, false, x, Array{"patient_id", nil, []int{1, 2, 3, 4}}, Array{"uuid", nil, []int{4, 3, 2, 1}}),
+			[]string{"ids.npz: has several variables with names of ids (patient_id, uuid)", "Options.IDs"}},
 		"twice.mat": {mat(matrix("X1", 4, 1), matrix("X1", 4, 1)), []string{"two variables named X1"}},
 		"struct.mat": {mat(func(e *mat5Encoder) []byte {
 			return e.array("s", 2, 0, []int{1, 1}, e.element(5, e.ints(8)), e.element(1, []byte("X1\x00\x00\x00\x00\x00\x00")),
@@ -133,7 +133,7 @@ func TestLabelsOfAFolder(t *testing.T) {
 	}
 }
 
-// TestFormulas: ids that a spreadsheet would run are read as they are, which is said.
+// TestFormulas: ids that a spreadsheet would run are read as they are, with a warning.
 func TestFormulas(t *testing.T) {
 	for id, said := range map[string]bool{"=1+1": true, "@SUM(1)": true, "+a": true, "-5": false, "a": false} {
 		s := mustRead(t, "a.csv", []byte("id,a\n"+id+",1\nb,2\n"), Options{})
@@ -153,7 +153,7 @@ func TestSparseBooleans(t *testing.T) {
 	}
 }
 
-// TestEnumerations: classes that are an enumeration of HDF5 lose their names, which is said; true and false lose nothing.
+// TestEnumerations: classes that are an enumeration of HDF5 lose their names, with a note; true and false lose nothing.
 func TestEnumerations(t *testing.T) {
 	for members, said := range map[uint8]bool{2: false, 3: true} {
 		h := hostile.NewHDF5()

@@ -78,7 +78,6 @@ func writeHoles(t *testing.T, folder string, share float64, n int, parts ...int)
 	return all
 }
 
-// TestShards: rows that lie in several files are read as if they were in one.
 // TestShardsByRows: the error for a table names no flag that inspect and -mpi do not have.
 func TestShardsByRows(t *testing.T) {
 	path := writeText(t, "t-0.csv", "a,b\n1,2\n3,4\n")
@@ -89,6 +88,7 @@ func TestShardsByRows(t *testing.T) {
 	}
 }
 
+// TestShards: rows that lie in several files are read as if they were in one.
 func TestShards(t *testing.T) {
 	const n = 5000
 	folder := t.TempDir()
