@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// columns are those of a table or a matrix, by which options name them.
+// columns are the columns of a table or a matrix, as options name them.
 type columns struct {
 	header []string // nil without names
 	fields int

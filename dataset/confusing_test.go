@@ -210,7 +210,7 @@ func TestTablesAreNotTurned(t *testing.T) {
 	}
 }
 
-// TestTwins: a file that is given twice, or a copy of it, is said.
+// TestTwins: a file that is given twice, or a copy of it, gives a warning.
 func TestTwins(t *testing.T) {
 	paths := tables(t, "a,b\n1,2\n3,4\n5,6\n", "c,d\n1,2\n3,4\n5,6\n", "c,d\n1,2\n3,4\n5,7\n")
 	for _, storage := range []Storage{AsStored, AllSparse} {
@@ -265,6 +265,23 @@ func TestMaskOfIDsIsBooked(t *testing.T) {
 	// The plan knows the number of samples once its files are joined.
 	if got := peak(Options{MissingRows: true}); got < n*26 {
 		t.Errorf("%d bytes are booked for the mask", got)
+	}
+}
+
+// TestProofGivesMemoryBack: no memory stays booked for the ids that might show which axis of a table has the samples.
+func TestProofGivesMemoryBack(t *testing.T) {
+	paths := tables(t, "id,x\np,1\nq,2\n", "id,z\np,1\nq,2\n")
+	var used []int64
+	for _, orientation := range []Orientation{AutoOrientation, RowsAreSamples} {
+		p, err := newPlan(paths, &Options{Orientation: orientation})
+		if err != nil {
+			t.Fatal(err)
+		}
+		used = append(used, p.lim.Used())
+		p.close()
+	}
+	if used[0] != used[1] {
+		t.Errorf("%d bytes are booked, %d where an option gives the axis", used[0], used[1])
 	}
 }
 

@@ -134,7 +134,7 @@ func (c *csvFile) holdsTriplets(s *source, o *Options) bool {
 	return o.Triplets && s.role == roleData && c.fields == 3
 }
 
-// chooseFeatures takes the columns of numbers that are left, and those of texts that options make features of.
+// chooseFeatures takes the columns of numbers that are left, and the columns of texts that options make features of.
 func (c *csvFile) chooseFeatures(s *source, o *Options, taken []bool, lim *limits) error {
 	var problem error
 	for i := range c.fields {
@@ -161,7 +161,7 @@ func (c *csvFile) chooseFeatures(s *source, o *Options, taken []bool, lim *limit
 			}
 		}
 	}
-	if problem != nil && s.role == roleData && len(o.Views) == 0 {
+	if s.role == roleData {
 		s.problem = problem
 	}
 	return nil
@@ -198,17 +198,21 @@ func (c *csvFile) countsSamples(i int) bool {
 	return c.seen[i]&(countsFrom0|countsFrom1) != 0 && c.records > 2
 }
 
-// textError says what may be done about a column of texts.
-func (c *csvFile) textError(i int) error {
-	option, at := c.optionName(i), c.firstText[i]
-	seen := c.seen[i]
-	if at.line == 0 { // a number in a notation that the file does not have
+// placeOfText names a column and its first field that is no number in the notation of the file.
+func (c *csvFile) placeOfText(i int) string {
+	at := c.firstText[i]
+	if at.line == 0 {
 		at = c.firstComma
 		if at.line == 0 || at.column != i {
 			at = c.firstGroup
 		}
 	}
-	where := fmt.Sprintf("%s: %q in line %d", c.title(i), at.text, at.line)
+	return fmt.Sprintf("%s: %q in line %d", c.title(i), at.text, at.line)
+}
+
+// textError says what may be done about a column of texts.
+func (c *csvFile) textError(i int) error {
+	option, where, seen := c.optionName(i), c.placeOfText(i), c.seen[i]
 	switch {
 	case seen&boolField != 0 && seen&textField == 0:
 		return fmt.Errorf("has true or false among numbers in %s; write 1 and 0, or leave the column out with "+
@@ -332,8 +336,8 @@ func (c *csvFile) texts(column int, lim *limits) ([]string, error) {
 	err := c.each(func(_, line int, fields [][]byte) error {
 		f := fields[column]
 		if isMissing(f) {
-			return fmt.Errorf("has no value in line %d (%q): fill it in, or take the sample out; Options.Labels none uses no "+
-				"classes", line, f)
+			return fmt.Errorf("has no value in line %d, %s (%q): fill it in, or take the line out; where it is a class, "+
+				"Options.Labels none uses none", line, c.title(column), f)
 		}
 		s, ok := distinct[string(f)]
 		if !ok {

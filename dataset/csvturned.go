@@ -30,7 +30,8 @@ func (c *csvFile) assignTurned(s *source, o *Options, lim *limits) error {
 		case c.isEmpty(i):
 			s.left = append(s.left, Omission{s.path, c.title(i), "it is empty and has no name"})
 		case c.holdsText(i):
-			return c.textError(i)
+			return fmt.Errorf("has a value that is not a number in %s; correct it, write NA where it is missing, or leave the "+
+				"sample out with Options.LeaveOut %s", c.placeOfText(i), c.optionName(i))
 		default:
 			c.roles.features = append(c.roles.features, csvFeature{column: i})
 		}
@@ -73,9 +74,11 @@ func (c *csvFile) namesRows() bool {
 
 // turnProved turns the tables whose header has the ids of another file: their columns are the samples.
 func (p *plan) turnProved(data int, o *Options) error {
-	if o.Orientation != AutoOrientation || o.NoIDs || o.Triplets || len(o.Table)+len(o.OneHot)+len(o.Views) > 0 {
+	if len(p.sources) < 2 || o.Orientation != AutoOrientation || o.NoIDs || o.Triplets ||
+		len(o.Table)+len(o.OneHot)+len(o.Views) > 0 {
 		return nil
 	}
+	defer p.lim.Reset(p.lim.Used())
 	known, err := p.rowIDs(o)
 	if err != nil {
 		return err
@@ -118,8 +121,8 @@ func (p *plan) rowIDs(o *Options) (map[*source]map[string]bool, error) {
 	return known, nil
 }
 
-// headerHas tells whether the names of the columns are ids of others, or have all of these among them. Numbers may be the names
-// of columns as well.
+// headerHas tells whether the names of the columns are all among some ids, or all of these ids among the names. Names that are
+// numbers show nothing.
 func (s *source) headerHas(ids map[string]bool) bool {
 	c := s.text
 	if c == nil || c.header == nil || s.csvLabels != nil || s.role != roleData {

@@ -88,7 +88,7 @@ func notTheFile(lower []byte) error {
 	return nil
 }
 
-// isJSON tells whether a text begins as an object or a list of JSON, and not as a table of which a name begins so.
+// isJSON tells whether a text begins as an object or a list of JSON, and not as a table whose first name begins so.
 func isJSON(text []byte) bool {
 	if len(text) < 2 || text[0] != '{' && text[0] != '[' {
 		return false

@@ -90,21 +90,31 @@ func (c *csvFile) idOf(named []int, taken []bool, o *Options) (int, error) {
 			return i, nil
 		}
 	}
+	var names []string
 	for _, i := range named {
-		if len(named) == 1 || strings.EqualFold(c.header[i], "id") {
-			return i, nil
-		}
+		names = append(names, c.header[i])
 	}
-	if len(named) > 1 {
-		var names []string
-		for _, i := range named {
-			names = append(names, c.header[i])
-		}
-		return 0, fmt.Errorf("has several columns with names of ids (%s): give Options.IDs the one that names the samples",
-			someNames(names))
-	}
-	if c.unnamedFirst() && !taken[0] {
+	switch k, err := soleID("columns", names); {
+	case err != nil:
+		return 0, err
+	case k >= 0:
+		return named[k], nil
+	case c.unnamedFirst() && !taken[0]:
 		return 0, nil
+	}
+	return -1, nil
+}
+
+// soleID returns the index of id among names of ids, or of the only name; −1 if there is none. what are the things named.
+func soleID(what string, names []string) (int, error) {
+	for k, name := range names {
+		if len(names) == 1 || strings.EqualFold(name, "id") {
+			return k, nil
+		}
+	}
+	if len(names) > 1 {
+		return 0, fmt.Errorf("has several %s with names of ids (%s): give Options.IDs the one that names the samples", what,
+			someNames(names))
 	}
 	return -1, nil
 }
@@ -186,10 +196,18 @@ func (s *source) idVariable(o *Options) (*variable, error) {
 		}
 		return v, nil
 	}
+	var found []*variable
+	var names []string
 	for _, v := range s.vars {
 		if namesIDs(v.name) && v.isIDs() && !o.leavesOut(v.name) {
-			return v, nil
+			found, names = append(found, v), append(names, v.name)
 		}
+	}
+	switch k, err := soleID("variables", names); {
+	case err != nil:
+		return nil, named(s.path, err)
+	case k >= 0:
+		return found[k], nil
 	}
 	return nil, nil
 }
@@ -280,7 +298,7 @@ type join struct {
 	same bool    // all files have the samples in the same order
 }
 
-// joinIDs matches lists of ids: the order is that of the first, with what only others have after it.
+// joinIDs matches lists of ids, in the order of the first list. Ids that only other lists have follow.
 func joinIDs(lists [][]string) *join {
 	j := &join{ids: slices.Clone(lists[0]), rows: make([][]int, len(lists)), lack: make([][]int, len(lists)), same: true}
 	at := make(map[string]int, len(j.ids))

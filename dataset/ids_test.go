@@ -171,7 +171,7 @@ func TestJoinErrors(t *testing.T) {
 	wantError(t, err, "labels.csv", "lacks 1 of the 3", "p3")
 	// What ids count are ids, and no labels.
 	_, err = Open(context.Background(), write(t, "a.csv", "id,x\n1,1\n2,2\n3,3\n", "b.csv", "w,z\n1,2\n3,4\n"), Options{})
-	wantError(t, err, "not those of the ids: a 3×1 b 2×2, with 3 ids")
+	wantError(t, err, "of other numbers than the ids: a 3×1 b 2×2, with 3 ids")
 	// Rows by their places, on request.
 	s, err := Open(context.Background(), write(t, "a.csv", "id,x\n1,1\n2,2\n3,3\n", "b.csv",
 		"id,w\n3,30\n1,10\n2,20\n"), Options{NoIDs: true})
@@ -195,6 +195,18 @@ func TestJoinAbsent(t *testing.T) {
 		got := values(&s.Views[0]) + " " + values(&s.Views[1]) + fmt.Sprint(s.IDs, s.Present)
 		if want := "1|2|3|0 10|0|30|40[p1 p2 p3 p4] [[true true] [true false] [true true] [false true]]"; got != want {
 			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+	// A mask says which they are.
+	for p2, o := range map[string]Options{"0": {}, "1": {MissingRows: true}} {
+		o.MaskFile = write(t, "mask.csv", "id,a,b\np4,0,1\np3,1,1\np2,1,"+p2+"\np1,1,1\n")[0]
+		s, err := Open(context.Background(), write(t, "a.csv", a, "b.csv", b), o)
+		if err != nil || fmt.Sprint(s.Present) != "[[true true] [true false] [true true] [false true]]" {
+			t.Errorf("%s: %v", p2, err)
+		}
+		o.MissingRows = false
+		if _, err = Open(context.Background(), write(t, "a.csv", a, "b.csv", b), o); p2 == "1" {
+			wantError(t, err, "mask.csv", "has 1 for sample p2 in view b, but", "b.csv lacks", "Options.MissingRows")
 		}
 	}
 	// A NaN says where it stands in the file, not in the joined view.

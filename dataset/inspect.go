@@ -13,7 +13,7 @@ type Report struct {
 	Files []FileReport
 	// Problem is the error that Open gives for these files and options, or nil. What was found before it is reported.
 	Problem error
-	// Reading says how the files are read, as that of a [Set].
+	// Reading says how the files are read, as in a [Set].
 	Reading Reading
 
 	Samples     int

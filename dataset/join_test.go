@@ -13,7 +13,7 @@ import (
 	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
-// sheet is a table of which a test knows the samples: its row k is sample rows[k].
+// sheet is a table whose samples a test knows: its row k is sample rows[k].
 type sheet struct {
 	ids  func(sample, row int) string // nil without
 	name string                       // of their column

@@ -52,7 +52,7 @@ func (p *plan) accountFor(v *variable, used map[*variable]bool, o *Options) erro
 		v.shapeString(), v.class, why, v.name)
 }
 
-// accountForCell notes a cell of which no element is read, or the elements that are not.
+// accountForCell notes the elements of a cell that are not read, or the cell if none is.
 func (p *plan) accountForCell(v *variable, used map[*variable]bool, o *Options) error {
 	some := slices.ContainsFunc(v.cells, func(c *variable) bool { return used[c] })
 	if o.leavesOut(v.name) || !some && (len(o.Views) > 0 || len(v.cells) == 0) {
@@ -206,7 +206,7 @@ func (p *plan) holdsViews(v *variable) string {
 func (p *plan) whyArrayLeft(v *variable) (why string, view bool) {
 	switch {
 	case v.namedAsView():
-		return "its name is that of a view", true
+		return "it has the name of a view", true
 	case !p.hasRowPerSample(v):
 		return "it has not a row for each sample", false
 	case len(v.dims) > 2:

@@ -100,20 +100,20 @@ func matchNames(columns, views []string) ([]int, error) {
 	if to := permutation(columns, numbers); to != nil {
 		return to, nil
 	}
-	what := "which name a view twice"
+	what := "a view is named twice"
 	for _, v := range views {
 		if !slices.ContainsFunc(columns, func(c string) bool { return strings.EqualFold(c, v) }) {
-			what = "none of which is view " + v
+			what = "none is the view " + v
 			break
 		}
 	}
 	for _, c := range columns {
 		if !slices.ContainsFunc(views, func(v string) bool { return strings.EqualFold(c, v) }) {
-			what = fmt.Sprintf("of which %s is no view", strconv.Quote(c))
+			what = strconv.Quote(c) + " is no view"
 			break
 		}
 	}
-	return nil, fmt.Errorf("has a mask of the columns %s, %s; the views are %s: name the columns as the views, in any order, "+
+	return nil, fmt.Errorf("has a mask of the columns %s: %s. The views are %s: name the columns as the views, in any order, "+
 		"leave others out with Options.LeaveOut, or take the line of names out where the columns are in the order of the views",
 		someNames(columns), what, someNames(views))
 }

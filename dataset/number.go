@@ -120,7 +120,7 @@ var (
 	groupedNumber = regexp.MustCompile(
 		`^[-+]?\d{1,3}(?:(?:,\d{2,3})*,\d{3}(?:\.\d+)?|(?:\.\d{3})+,\d+|(?:\.\d{3}){2,}|(?:[ '’\x{a0}\x{202f}\x{2009}]\d{3})+` +
 			`(?:[.,]\d+)?)$`)
-	// strangeNumber is a measurement all the same: with a sign, a currency, a unit or digits that are not those of ASCII.
+	// strangeNumber is a measurement all the same: with a sign, a currency, a unit or digits beyond ASCII.
 	strangeNumber = regexp.MustCompile(
 		`^[<>≤≥~≈±]? ?[-+−–]? ?[$€£¥]? ?[-+−]?[.,]?\p{Nd}[\p{Nd}.,'’ \x{a0}\x{202f}\x{2009}]*` +
 			`(?:[eEdD][-+−]?\p{Nd}+)? ?[%‰$€£¥°]?$|` +

@@ -198,7 +198,7 @@ func (p *plan) choose(data int, o *Options) error {
 		return err
 	}
 	for _, s := range p.sources[:data] {
-		if s.problem != nil {
+		if s.problem != nil && (len(o.Views) == 0 || len(s.has(o.Views)) > 0) {
 			return named(s.path, s.problem)
 		}
 	}
@@ -313,7 +313,7 @@ func (s *source) soleVector(o *Options) (*variable, error) {
 			rest = append(rest, v)
 		}
 	}
-	if err == nil && len(vs) == 0 && len(rest) == 1 && rest[0].isLabels() {
+	if err == nil && len(vs) == 0 && o.Labels == "" && len(rest) == 1 && rest[0].isLabels() {
 		vs, err = rest[0].labelVectors()
 	}
 	if err != nil {
@@ -359,11 +359,11 @@ func (p *plan) chooseViews(data int, o *Options) error {
 	for _, s := range p.sources[:data] {
 		if data > 1 {
 			if s.onlyTaken(taken) {
-				continue // a file of labels or of a mask among those of the views
+				continue // a file of labels or of a mask among the files of views
 			}
 			if s.role == roleLabels && (o.NoLabels || len(p.labels) > 0) && len(o.Views) == 0 {
-				p.left = append(p.left, Omission{s.path, "file", "its name is that of classes, which others give or " +
-					"nobody asks for"})
+				p.left = append(p.left, Omission{s.path, "file", "it has a name of classes, which other files give " +
+					"or the options do not want"})
 				s.vars, s.left = nil, nil
 				continue
 			}

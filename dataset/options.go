@@ -45,7 +45,7 @@ type Options struct {
 	// one.
 	Mask string
 	// MaskFile is a further file with an n×V matrix: 0 absent, 1 present. The header of a table names the views, in any order.
-	// Its ids are matched with those of the data.
+	// Its ids are matched with the ids of the data.
 	MaskFile string
 	// Orientation selects whether rows or columns are samples. In a table of columns the first line has the ids, and a first
 	// column of texts names the features.

@@ -69,19 +69,24 @@ func (p *plan) readRaw(o *Options) (*rawSet, error) {
 		return nil, err
 	}
 	if joined != nil {
-		r.mask = both(r.mask, joined)
+		r.mask, err = p.both(r.mask, joined, o)
 	}
-	return r, nil
+	return r, err
 }
 
-// both marks what two masks mark.
-func both(a, b [][]bool) [][]bool {
-	for i := range a {
-		for v := range a[i] {
-			b[i][v] = b[i][v] && a[i][v]
+// both marks what the mask of the files, nil without, and the mask of a join mark.
+func (p *plan) both(mask, joined [][]bool, o *Options) ([][]bool, error) {
+	for i := range mask {
+		for v, present := range mask[i] {
+			if present && !joined[i][v] && !o.MissingRows {
+				return nil, p.mask.errorf("has 1 for sample %s in view %s, but %s lacks that sample; mend them, or give "+
+					"Options.MissingRows if the views of such samples are absent", p.joined.ids[i], p.views[v].name,
+					p.views[v].file)
+			}
+			joined[i][v] = joined[i][v] && present
 		}
 	}
-	return b
+	return joined, nil
 }
 
 func readViews[T elem.Float](p *plan, set *Set, o *Options) ([]badValues, error) {

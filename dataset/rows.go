@@ -21,7 +21,7 @@ import (
 type RowSet struct {
 	Name  string
 	Views []*Rows
-	// Labels, LabelNames, IDs, Present and Reading are those of a [Set].
+	// Labels, LabelNames, IDs, Present and Reading are as in a [Set].
 	Labels     []int
 	LabelNames []string
 	IDs        []string
@@ -51,6 +51,9 @@ type Rows struct {
 	pick           []int    // the columns of the view among them; nil: all
 	byColumns      bool     // the values lie column after column, which is about to change
 }
+
+// ErrNotByRows is in the error of OpenRows for an array that has to be converted first, which takes Options.Scratch.
+var ErrNotByRows = errors.New("cannot be read row by row as it lies in the file")
 
 // OpenRows opens a data set to read its views row by row, in memory that does not grow with the number of samples. It finds the
 // contents of files as [Open] does. Arrays that lie in a file row after row, of any numeric type, are read in place: .npy,
@@ -218,9 +221,8 @@ func (s *RowSet) view(ctx context.Context, v *variable, o *Options) (*Rows, erro
 		}
 	}
 	if o.Scratch == "" {
-		return nil, in.errorf("cannot be read row by row as it lies in the file (%s): give Options.Scratch, a folder with room "+
-			"for %s, to convert it, or store it row after row and uncompressed (numpy.save)", why(in, turned),
-			size(4*int64(rows)*int64(cols)))
+		return nil, in.errorf("%w (%s): give Options.Scratch, a folder with room for %s, to convert it, or store it row after "+
+			"row and uncompressed (numpy.save)", ErrNotByRows, why(in, turned), size(4*int64(rows)*int64(cols)))
 	}
 	if err := s.convert(ctx, in, r, rows, turned, o.Scratch); err != nil {
 		return nil, in.wrap(err)

@@ -86,6 +86,8 @@ func TestNothingInSilence(t *testing.T) {
 		data  []byte
 		words []string
 	}{
+		"ids.npz": {npzBytes(t, false, x, Array{"patient_id", nil, []int{1, 2, 3, 4}}, Array{"uuid", nil, []int{4, 3, 2, 1}}),
+			[]string{"ids.npz: has several variables with names of ids (patient_id, uuid)", "Options.IDs"}},
 		"twice.mat": {mat(matrix("X1", 4, 1), matrix("X1", 4, 1)), []string{"two variables named X1"}},
 		"struct.mat": {mat(func(e *mat5Encoder) []byte {
 			return e.array("s", 2, 0, []int{1, 1}, e.element(5, e.ints(8)), e.element(1, []byte("X1\x00\x00\x00\x00\x00\x00")),
@@ -106,6 +108,9 @@ func TestNothingInSilence(t *testing.T) {
 		_, err := read(name, c.data, Options{})
 		wantError(t, err, append(c.words, name)...)
 	}
+	// A name among Options.Views does not make features of what a table refuses.
+	_, err := read("t.csv", []byte("a,cluster\n5,5\n5,6\n7,8\n"), Options{Views: []string{"t"}})
+	wantError(t, err, "t.csv: has column cluster", "Options.LeaveOut cluster")
 	// The block without a name in which MATLAB keeps what its objects hold is no view.
 	if s := mustRead(t, "a.mat", mat(matrix("", 1, 300)), Options{}); len(s.Views) != 1 || len(s.Reading.LeftOut) > 0 {
 		t.Errorf("%d views, left out %v", len(s.Views), s.Reading.LeftOut)
@@ -128,7 +133,7 @@ func TestLabelsOfAFolder(t *testing.T) {
 	}
 }
 
-// TestFormulas: ids that a spreadsheet would run are read as they are, which is said.
+// TestFormulas: ids that a spreadsheet would run are read as they are, with a warning.
 func TestFormulas(t *testing.T) {
 	for id, said := range map[string]bool{"=1+1": true, "@SUM(1)": true, "+a": true, "-5": false, "a": false} {
 		s := mustRead(t, "a.csv", []byte("id,a\n"+id+",1\nb,2\n"), Options{})
@@ -148,7 +153,7 @@ func TestSparseBooleans(t *testing.T) {
 	}
 }
 
-// TestEnumerations: classes that are an enumeration of HDF5 lose their names, which is said; true and false lose nothing.
+// TestEnumerations: classes that are an enumeration of HDF5 lose their names, with a note; true and false lose nothing.
 func TestEnumerations(t *testing.T) {
 	for members, said := range map[uint8]bool{2: false, 3: true} {
 		h := hostile.NewHDF5()

@@ -7,8 +7,8 @@ import (
 	"github.com/largemvc/largemvc/dataset/internal/elem"
 )
 
-// splitMatrix makes the views of Options.Table of the only matrix of files of arrays, of which each is going to have some of
-// the columns. Those of tables are made where their columns are found.
+// splitMatrix makes the views of Options.Table of the only matrix of files of arrays. Each view gets some of the columns. The
+// views of tables are made where their columns are found.
 func (p *plan) splitMatrix(o *Options) error {
 	fromTable := func(v *variable) bool { return v.fromTable }
 	switch {

@@ -7,7 +7,7 @@ import (
 	"github.com/largemvc/largemvc/dataset/internal/elem"
 )
 
-// readTriplets reads views that are lists of (row, column, value). The number of samples is that of the labels, or the
+// readTriplets reads views that are lists of (row, column, value). The number of samples is the number of the labels, or the
 // largest row of all views; the number of features of a view is its largest column.
 func readTriplets[T elem.Float](p *plan, set *Set, o *Options) ([]badValues, error) {
 	lists := make([][]float64, len(p.views))

@@ -81,7 +81,14 @@ func TestCompareWrongUse(t *testing.T) {
 		"one file":     {[]string{a}, exitUsage, "give two files"},
 		"no such file": {[]string{a, a + "x"}, exitError, "no such file"},
 		"no column":    {[]string{"-column", "mine", a, a}, exitError, "holds no vector of labels"},
-		"one has ids":  {[]string{a, writeText(t, "b", "label\n1\n2\n3\n")}, exitError, "a.csv: has ids, and"},
+		"not the only column": {
+			[]string{"-column", "mine", writeText(t, "b", "foo\n0\n1\n"), a}, exitError, "b: holds no vector of labels",
+		},
+		"no ids": {
+			[]string{"-id", "mine", writeText(t, "b", "label\n0\n1\n"), writeText(t, "c", "y\n0\n1\n")}, exitError,
+			"have no column mine, which -id names",
+		},
+		"one has ids": {[]string{a, writeText(t, "b", "label\n1\n2\n3\n")}, exitError, "a.csv: has ids, and"},
 		"lengths": {
 			[]string{"-id", "none", a, writeText(t, "b", "label\n1\n2\n3\n")}, exitError,
 			"3 labels for the 2 samples",
@@ -90,7 +97,7 @@ func TestCompareWrongUse(t *testing.T) {
 		"more ids":    {[]string{a, writeText(t, "b", "id,label\nu,0\nv,1\nw,1\n")}, exitError, "labels for 1 samples"},
 		"id twice":    {[]string{a, writeText(t, "b", "id,label\nu,0\nu,1\n")}, exitError, "has the id u twice"},
 		"no label":    {[]string{a, writeText(t, "b", "id,label\nu,\nv,1\n")}, exitError, "no value in line 2"},
-		"NA":          {[]string{a, writeText(t, "b", "id,label\nu,0\nv, NA\n")}, exitError, `no value in line 3 ("NA")`},
+		"NA":          {[]string{a, writeText(t, "b", "id,label\nu,0\nv, NA\n")}, exitError, `no value in line 3, column label ("NA")`},
 		"two columns": {[]string{a, writeText(t, "b", "1,2\n3,4\n")}, exitError, "marks more than one class"},
 		"an id like a comment": {
 			[]string{a, writeText(t, "b", "id,label\nu,0\n#v,1\n")}, exitError, "a comment, or a sample whose id begins with #",

@@ -46,7 +46,7 @@ func matchFeatures(model *largemvc.Predictor, set *dataset.Set, match bool) erro
 		case trained != nil || view.Features != nil:
 			set.Reading.Notes = append(
 				set.Reading.Notes,
-				fmt.Sprintf("the features of %s have no names: those of %s are taken as they stand",
+				fmt.Sprintf("the features of %s have no names: the features of %s are taken in their order",
 					unnamed, view.Name),
 			)
 		}

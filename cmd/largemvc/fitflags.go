@@ -119,8 +119,8 @@ func fitFlags(o *fitOptions) *flags {
 			"there,\nelse the cpu; cuda: a GPU, or an error ('largemvc device' lists GPUs, docs/gpu.md)")
 	f.bool(&o.mpi, "mpi", "fit together with the other processes of mpirun, srun or the mpi-operator, which each read a "+
 		"part of the rows.\n%d in -data FILE stands for the numbers of the parts, in -out FILE for the process (docs/mpi.md)")
-	f.int(&c.KMeansStarts, "kmeans-starts", 10, "`N` starts of each k-means, of which the best is kept; three times as "+
-		"many\nfor the initial clustering with neighbours")
+	f.int(&c.KMeansStarts, "kmeans-starts", 10, "`N` starts of each k-means, which keeps the best; three times as many\n"+
+		"for the initial clustering with neighbours")
 
 	f.group("Details of the network")
 	f.float(&o.network.theta0, "theta0", 0, "initial `VALUE` of every threshold θ; 0: 0.01")

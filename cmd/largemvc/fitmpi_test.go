@@ -78,6 +78,16 @@ func writeHoles(t *testing.T, folder string, share float64, n int, parts ...int)
 	return all
 }
 
+// TestShardsByRows: the error for a table names no flag that inspect and -mpi do not have.
+func TestShardsByRows(t *testing.T) {
+	path := writeText(t, "t-0.csv", "a,b\n1,2\n3,4\n")
+	status, stdout, stderr := runLine("inspect", "-manifest", strings.Replace(path, "t-0", "t-%d", 1))
+	checkFailure(t, "a table", exitError, status, stdout, stderr, "t-0.csv cannot be read row by row")
+	if strings.Contains(stderr, "-scratch") {
+		t.Error(stderr)
+	}
+}
+
 // TestShards: rows that lie in several files are read as if they were in one.
 func TestShards(t *testing.T) {
 	const n = 5000

@@ -409,6 +409,18 @@ func TestStartLabels(t *testing.T) {
 	}
 }
 
+// TestStartLabelsID: -id names the column of the ids in the file of -start-labels too, if the file has it.
+func TestStartLabelsID(t *testing.T) {
+	for _, name := range []string{"key", "id"} {
+		path := writeText(t, "labels.csv", name+",label\n30,0\n10,1\n20,0\n")
+		o := &dataOptions{data: []string{"x.npz"}, id: "key"}
+		labels, err := o.readStartLabels(t.Context(), path, 3, 2, []string{"10", "20", "30"})
+		if err != nil || fmt.Sprint(labels) != "[1 0 0]" {
+			t.Errorf("%s: %v, %v", name, labels, err)
+		}
+	}
+}
+
 // trigger cancels when the first line of progress is written.
 type trigger struct {
 	bytes.Buffer
@@ -541,7 +553,7 @@ func TestFitSaysThatTheStartIsKept(t *testing.T) {
 		t.Errorf("standard error does not say %q: %s", want, stderr)
 	}
 	_, stdout, _ = runLine(args...)
-	want := fmt.Sprintf("the clusters of the start, whose score (%.4g) is above that after training (%.4g)", start, trained)
+	want := fmt.Sprintf("the clusters of the start, whose score (%.4g) is above the score after training (%.4g)", start, trained)
 	if !strings.Contains(stdout, want) {
 		t.Errorf("the summary does not say %q:\n%s", want, stdout)
 	}

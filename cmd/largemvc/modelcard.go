@@ -147,7 +147,7 @@ func printModel(w io.Writer, path string) error {
 	}
 	line("clusters", "%d of sizes %s", p.Clusters, join(p.Sizes, ", "))
 	if p.Kept {
-		line("", "those of the start, which tell more about neighbours and features than the trained network's")
+		line("", "the clusters of the start, whose score is above the score after training")
 	}
 	variant, activation := networkOf(&c)
 	line("network", "%s, %s, %s, %v", variant, count(c.Layers, "layer"), count(c.Anchors, "anchor"),

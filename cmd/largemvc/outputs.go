@@ -52,7 +52,7 @@ func namePartials(outputs []*output) (partials []*output, err error) {
 }
 
 // checkOutputs refuses outputs that are one file, or a file that is read, and what cannot be written. It follows links: the
-// paths that it returns are those of the files themselves. It names the partial files of the outputs that ask for one. inputs
+// paths that it returns are the paths of the files themselves. It names the partial files of the outputs that ask for one. inputs
 // are the paths that are read, by the flags that give them.
 func checkOutputs(command string, stdout io.Writer, outputs []*output, inputs map[string][]string) error {
 	for _, o := range outputs {

@@ -278,8 +278,8 @@ func (o *predictOptions) writePage(
 	return out.save(stdout, func(w io.Writer) error { return report.WritePredictions(ctx, w, model, in.views, p) })
 }
 
-// novelAbove is the novelty above which a sample counts as novel; of samples like those of the training it is a share of one less
-// this.
+// novelAbove is the novelty above which a sample counts as novel. Samples like the training samples are novel at a rate of
+// 1 − novelAbove.
 const novelAbove = 0.95
 
 // addDrift sums up the novelty of the samples.
@@ -303,18 +303,18 @@ const (
 	muchDrift = 0.25
 )
 
-// drift says whether the samples are like those of the training.
+// drift says whether the samples are like the training samples.
 func (p *prediction) drift() string {
 	text := fmt.Sprintf("%s of the samples are farther from the training than 95 %% of its own (5 %% are to be "+
 		"expected); median "+
 		"novelty %.2f", percent(p.Novel), *p.Novelty)
 	switch {
 	case *p.Novel >= muchDrift:
-		return text + ": these samples are not like those of the training, and their labels say little"
+		return text + ": these samples are not like the training samples, and their labels say little"
 	case *p.Novel >= someDrift:
-		return text + ": some are not like those of the training"
+		return text + ": some are not like the training samples"
 	}
-	return text + ": they are like those of the training"
+	return text + ": they are like the training samples"
 }
 
 // table writes the report for people.

@@ -160,7 +160,7 @@ func TestDrift(t *testing.T) {
 		dataset.Array{Name: "X1", Shape: []int{40, 8}, Data: y}); err != nil {
 		t.Fatal(err)
 	}
-	for data, want := range map[string]string{path: "they are like those of the training", noise: "their labels say little"} {
+	for data, want := range map[string]string{path: "they are like the training samples", noise: "their labels say little"} {
 		status, stdout, stderr := runLine("predict", "-model", model, "-data", data, "-out", labels)
 		if status != exitOK || !strings.Contains(stdout, "drift") || !strings.Contains(stdout, want) {
 			t.Errorf("%s: status %d, %s%s", data, status, stdout, stderr)

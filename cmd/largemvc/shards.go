@@ -71,7 +71,11 @@ func (s *shards) add(ctx context.Context, pattern string, files []string, o data
 	first := len(s.views)
 	for k, file := range files {
 		set, err := dataset.OpenRows(ctx, []string{file}, o)
-		if err != nil {
+		switch {
+		case errors.Is(err, dataset.ErrNotByRows):
+			return fmt.Errorf("%s %w: several processes read only arrays that lie row after row and uncompressed in it (numpy.save)",
+				file, dataset.ErrNotByRows)
+		case err != nil:
 			return err
 		}
 		s.sets = append(s.sets, set)

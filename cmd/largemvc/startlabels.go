@@ -10,7 +10,8 @@ import (
 
 // readStartLabels reads labels from 0 to m−1, and puts them in the order of the samples by their ids or their places.
 func (o *dataOptions) readStartLabels(ctx context.Context, path string, n, m int, ids []string) ([]int, error) {
-	read, err := dataset.ReadLabels(ctx, path, dataset.Options{Header: o.header, NoIDs: o.id == "none"})
+	options := o.options(32)
+	read, err := dataset.ReadLabels(ctx, path, dataset.Options{Header: o.header, IDs: options.IDs, NoIDs: options.NoIDs})
 	if err != nil {
 		return nil, err
 	}

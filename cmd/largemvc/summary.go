@@ -42,7 +42,7 @@ type summary struct {
 	FilterSteps    *int     `json:"filter_steps"`    // 0: no smoothing
 	NeighborWeight *float64 `json:"neighbor_weight"` // 0: none in the loss
 	HeldOutWeight  *float64 `json:"held_out_weight"` // 0: none in the loss
-	Kept           bool     `json:"kept"`            // whether the clusters are those of the start
+	Kept           bool     `json:"kept"`            // whether they are the clusters of the start
 	StartScore     *float64 `json:"start_score"`     // by which the clusters of the start and of the trained network
 	TrainedScore   *float64 `json:"trained_score"`   // were compared; null: they were not
 	Inputs         []int    `json:"inputs"`          // columns of what the network sees of the views
@@ -260,7 +260,7 @@ func (r *summary) table(w io.Writer) error {
 	}
 	line("clusters", "%d of sizes %s", r.ClustersFound, join(r.ClusterSizes, ", "))
 	if r.Kept {
-		line("", "the clusters of the start, whose score (%.4g) is above that after training (%.4g)",
+		line("", "the clusters of the start, whose score (%.4g) is above the score after training (%.4g)",
 			*r.StartScore, *r.TrainedScore)
 	}
 	if r.ClustersFound < r.Clusters {
