@@ -55,6 +55,18 @@ func (s *Standardiser) LeftOut(v int) int {
 	return constant
 }
 
+// Kept moves the columns of view v that are not left out to the front of a row, and returns them.
+func (s *Standardiser) Kept(v int, row []float64) []float64 {
+	o := s.omitted(v)
+	if o == nil {
+		return row
+	}
+	for k, j := range o.kept { // k ≤ j
+		row[k] = row[j]
+	}
+	return row[:len(o.kept)]
+}
+
 // findConstant returns the omission of the columns of a view that have one value in the present rows of all ranks of the group.
 // It reads rows until every column has had two values.
 func findConstant(ctx context.Context, g *ranks.Group, x view.View) (*omission, error) {

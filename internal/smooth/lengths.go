@@ -20,9 +20,10 @@ func (s *Standardised) Lengths(k int, x view.View) []float64 {
 		x.Row(i, row)
 		switch in.Kind {
 		case prepare.PerSample:
-			out[i] = math.Sqrt(kernel.SumSquares(row, kernel.Sum(row)/float64(len(row))))
+			kept := standardiser.Kept(in.View, row)
+			out[i] = math.Sqrt(kernel.SumSquares(kept, kernel.Sum(kept)/float64(len(kept))))
 		case prepare.UnitNorm:
-			out[i] = math.Sqrt(kernel.SumSquares(row, 0))
+			out[i] = math.Sqrt(kernel.SumSquares(standardiser.Kept(in.View, row), 0))
 		default:
 			standardiser.Apply(in.View, row)
 			out[i] = math.Sqrt(kernel.SumSquares(row, 0) + in.Length*in.Length)

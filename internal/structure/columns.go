@@ -14,37 +14,84 @@ import (
 func shuffled(ctx context.Context, views []view.View, rng *rand.Rand, o Options) (*data, error) {
 	out := make([]view.View, len(views))
 	for v, x := range views {
-		var there []int
-		for i := range x.Rows {
-			if x.Has(i) {
-				there = append(there, i)
-			}
+		out[v] = view.View{Rows: x.Rows, Cols: x.Cols, Present: x.Present}
+		if x.Sparse == nil {
+			out[v].F32 = shuffledDense(x, rng)
+		} else {
+			out[v].Sparse = shuffledSparse(x, rng)
 		}
-		values, row := make([]float32, x.Rows*x.Cols), make([]float64, x.Cols)
-		for _, i := range there {
-			x.Row(i, row)
-			for j, y := range row {
-				values[i*x.Cols+j] = float32(y)
-			}
-		}
-		column := make([]float64, len(there))
-		for j := range x.Cols {
-			for q, i := range there {
-				column[q] = float64(values[i*x.Cols+j])
-			}
-			slices.Sort(column)
-			oneMode(column)
-			for q, p := range rng.Perm(len(there)) {
-				values[there[q]*x.Cols+j] = float32(column[p])
-			}
-		}
-		out[v] = view.View{Rows: x.Rows, Cols: x.Cols, F32: values, Present: x.Present}
 	}
 	sets, err := prepared(ctx, out, o)
 	if err != nil || len(sets) == 0 {
 		return nil, err
 	}
 	return joined(sets), nil
+}
+
+// present returns the rows that have the view.
+func present(x view.View) (there []int) {
+	for i := range x.Rows {
+		if x.Has(i) {
+			there = append(there, i)
+		}
+	}
+	return there
+}
+
+// shuffledDense returns the values of a view with shuffled columns (row-major).
+func shuffledDense(x view.View, rng *rand.Rand) []float32 {
+	there := present(x)
+	values, row := make([]float32, x.Rows*x.Cols), make([]float64, x.Cols)
+	for _, i := range there {
+		x.Row(i, row)
+		for j, y := range row {
+			values[i*x.Cols+j] = float32(y)
+		}
+	}
+	column := make([]float64, len(there))
+	for j := range x.Cols {
+		for q, i := range there {
+			column[q] = float64(values[i*x.Cols+j])
+		}
+		slices.Sort(column)
+		oneMode(column)
+		for q, p := range rng.Perm(len(there)) {
+			values[there[q]*x.Cols+j] = float32(column[p])
+		}
+	}
+	return values
+}
+
+// shuffledSparse is shuffledDense of a sparse view. It holds the entries alone: there may be more columns than memory has room for.
+func shuffledSparse(x view.View, rng *rand.Rand) *view.CSR {
+	there := present(x)
+	entries := make([][]float64, x.Cols) // of each column
+	for _, i := range there {
+		for k := x.Sparse.Ptr[i]; k < x.Sparse.Ptr[i+1]; k++ {
+			j := x.Sparse.Cols[k]
+			entries[j] = append(entries[j], x.Sparse.Value(k))
+		}
+	}
+	cols, values := make([][]int32, x.Rows), make([][]float32, x.Rows)
+	column := make([]float64, len(there))
+	for j, held := range entries {
+		if len(held) == 0 {
+			continue
+		}
+		clear(column[copy(column, held):])
+		slices.Sort(column)
+		oneMode(column)
+		for q, p := range rng.Perm(len(there)) {
+			if i := there[q]; column[p] != 0 {
+				cols[i], values[i] = append(cols[i], int32(j)), append(values[i], float32(column[p]))
+			}
+		}
+	}
+	out := &view.CSR{Ptr: []int{0}, Cols: slices.Concat(cols...), F32: slices.Concat(values...)}
+	for i := range cols {
+		out.Ptr = append(out.Ptr, out.Ptr[i]+len(cols[i]))
+	}
+	return out
 }
 
 // distinct is the share of distinct values from which a column is one of numbers that vary without steps.

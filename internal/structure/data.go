@@ -3,6 +3,9 @@ package structure
 import (
 	"context"
 	"errors"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/prepare"
@@ -17,6 +20,44 @@ type data struct {
 	view   []int // of each block
 	blocks []neighbor.Block[float32]
 	length [][]float64 // of the rows of each block before they were brought to norm 1; nil in null data
+}
+
+// mildest is the largest exponent of 2 by which values may differ from 1: sums of the squares of such values are float32 numbers.
+const mildest = 48
+
+// moderate returns a view of values whose sums of squares are float32 numbers: x, or x times a power of 2.
+func moderate(x view.View) view.View {
+	row, largest := make([]float64, x.Cols), 0.0
+	for i := range x.Rows {
+		if x.Has(i) {
+			x.Row(i, row)
+			largest = max(largest, floats.Norm(row, math.Inf(1)))
+		}
+	}
+	_, e := math.Frexp(largest)
+	if e >= -mildest && e <= mildest {
+		return x
+	}
+	out := view.View{Rows: x.Rows, Cols: x.Cols, Present: x.Present}
+	if x.Sparse != nil {
+		values := make([]float64, len(x.Sparse.Cols))
+		for k := range values {
+			values[k] = math.Ldexp(x.Sparse.Value(k), -e)
+		}
+		out.Sparse = &view.CSR{Ptr: x.Sparse.Ptr, Cols: x.Sparse.Cols, F64: values}
+		return out
+	}
+	out.F64 = make([]float64, x.Rows*x.Cols)
+	for i := range x.Rows {
+		if x.Has(i) {
+			row := out.F64[i*x.Cols : (i+1)*x.Cols]
+			x.Row(i, row)
+			for j := range row {
+				row[j] = math.Ldexp(row[j], -e)
+			}
+		}
+	}
+	return out
 }
 
 // prepared returns the rows of each view that is not constant.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -170,5 +171,39 @@ func TestShuffled(t *testing.T) {
 	constant := made(50, 20, func(_, _ int) float64 { return 1 })
 	if d, err := shuffled(context.Background(), []view.View{constant}, r, options(3, 1)); d != nil || err != nil {
 		t.Errorf("constant: %v, %v", d, err)
+	}
+}
+
+// Sparse columns are shuffled as dense ones, in the memory of their entries.
+func TestShuffledSparse(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	const n, d, wide = 50, 20, 200_000
+	x := made(n, d, func(_, j int) float64 { return float64(r.IntN(3)) * float64(j+r.IntN(10*(j+1))) })
+	x.Present = make([]bool, n)
+	for i := range x.Present {
+		x.Present[i] = i%4 > 0
+	}
+	sparse := sparseOf(x)
+	want := shuffledDense(x, rand.New(rand.NewPCG(1, 2)))
+	got := view.View{Rows: n, Cols: d, Sparse: shuffledSparse(sparse, rand.New(rand.NewPCG(1, 2)))}
+	if err := got.Sparse.Check(n, d, len(got.Sparse.F32)); err != nil {
+		t.Fatal(err)
+	}
+	row := make([]float64, d)
+	for i := range n {
+		got.Row(i, row)
+		for j, y := range row {
+			if float32(y) != want[i*d+j] {
+				t.Fatalf("row %d, column %d: %g, dense %g", i, j, y, want[i*d+j])
+			}
+		}
+	}
+	sparse.Cols = wide
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	shuffledSparse(sparse, r)
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > 4*n*wide/4 {
+		t.Errorf("%d bytes for %d entries", took, len(sparse.Sparse.Cols))
 	}
 }

@@ -28,6 +28,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/prepare"
@@ -107,6 +108,10 @@ func Judge(ctx context.Context, views []view.View, o Options) (*Result, error) {
 		return out, nil
 	}
 	o.Neighbors = min(cmp.Or(o.Neighbors, 10), max(fewestNeighbors, m/(4*o.Clusters)))
+	views = slices.Clone(views)
+	for v, x := range views {
+		views[v] = moderate(x)
+	}
 	sets, err := prepared(ctx, views, o)
 	if err != nil || len(sets) == 0 {
 		return out, err

@@ -206,6 +206,62 @@ func TestConstantViewIsLeftOut(t *testing.T) {
 	}
 }
 
+// A large constant feature changes the figures no more than other starts of the search for directions do.
+func TestConstantFeatureIsLeftOut(t *testing.T) {
+	views := planted(rand.New(rand.NewPCG(5, 4)), 200, 3, 6, 60, 24)
+	want := judged(t, views, 3, 1)
+	last := views[1]
+	views[1] = made(200, last.Cols+1, func(i, j int) float64 {
+		if j == last.Cols {
+			return 1000
+		}
+		return last.F64[i*last.Cols+j]
+	})
+	got := judged(t, views, 3, 1)
+	if got.Judgement != want.Judgement || math.Abs(got.Excess-want.Excess) > 0.5 {
+		t.Errorf("%+v, without the feature %+v", got, want)
+	}
+}
+
+// Views are judged at any scale, those that float32 or squares of it cannot hold included.
+func TestScaleDoesNotMatter(t *testing.T) {
+	for name, sparse := range map[string]bool{"dense": false, "sparse": true} {
+		var first *Result
+		for _, e := range []int{-900, -100, 100, 900} {
+			views := planted(rand.New(rand.NewPCG(3, 4)), 120, 3, 9, 30, 10)
+			for v, x := range views {
+				for i := range x.F64 {
+					x.F64[i] = math.Ldexp(x.F64[i], e)
+				}
+				if sparse {
+					views[v] = sparseOf(x)
+				}
+			}
+			r := judged(t, views, 3, 1)
+			if first == nil {
+				first = r
+			}
+			if r.Judgement != score.StructureClear || !reflect.DeepEqual(r, first) {
+				t.Errorf("%s, times 2^%d: %+v, want %+v", name, e, *r, *first)
+			}
+		}
+	}
+}
+
+// sparseOf returns a dense view without its zeros.
+func sparseOf(x view.View) view.View {
+	s := &view.CSR{Ptr: []int{0}}
+	for i := range x.Rows {
+		for j, y := range x.F64[i*x.Cols : (i+1)*x.Cols] {
+			if y != 0 {
+				s.Cols, s.F64 = append(s.Cols, int32(j)), append(s.F64, y)
+			}
+		}
+		s.Ptr = append(s.Ptr, len(s.Cols))
+	}
+	return view.View{Rows: x.Rows, Cols: x.Cols, Sparse: s, Present: x.Present}
+}
+
 func TestAbsentViews(t *testing.T) {
 	for _, c := range []struct {
 		views []view.View
