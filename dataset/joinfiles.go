@@ -93,8 +93,8 @@ func mismatch(path, column, other string) error {
 		"other file ids, or Options.IDs none if the rows of all files are in the same order", path, in, other)
 }
 
-// countedViews keeps of files whose ids count their rows the first that has a view, unless other views have no ids: its ids become
-// the ids of the samples. The others are matched by their places.
+// countedViews keeps of files whose ids count their rows the first that has a view, unless other views have no ids. Its ids
+// become the ids of the samples. The others are matched by their places.
 func (p *plan) countedViews(with []*source, lists [][]string, others bool) ([]*source, [][]string) {
 	for k, s := range with {
 		if p.holdsView(s) && !others {

@@ -73,8 +73,8 @@ func (s *shards) add(ctx context.Context, pattern string, files []string, o data
 		set, err := dataset.OpenRows(ctx, []string{file}, o)
 		switch {
 		case errors.Is(err, dataset.ErrNotByRows):
-			return fmt.Errorf("%s %w: several processes read only arrays that lie row after row and uncompressed in it (numpy.save)",
-				file, dataset.ErrNotByRows)
+			return fmt.Errorf("%s %w: several processes read only arrays that lie row after row and uncompressed in it "+
+				"(numpy.save)", file, dataset.ErrNotByRows)
 		case err != nil:
 			return err
 		}

@@ -62,7 +62,8 @@ func shuffledDense(x view.View, rng *rand.Rand) []float32 {
 	return values
 }
 
-// shuffledSparse is shuffledDense of a sparse view. It holds the entries alone: there may be more columns than memory has room for.
+// shuffledSparse is shuffledDense of a sparse view. It holds the entries alone: there may be more columns than memory has room
+// for.
 func shuffledSparse(x view.View, rng *rand.Rand) *view.CSR {
 	there := present(x)
 	entries := make([][]float64, x.Cols) // of each column
