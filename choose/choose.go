@@ -27,7 +27,6 @@ import (
 type Config struct {
 	Clusters []int // the numbers of clusters, increasing, from 2 to n−1; nil: 2 to 12, below n and FitSamples
 	Seeds    int   // fits of each number, with different seeds; 0: 3
-	Halves   int   // random cuts of the samples into two halves, each fitted alone; 0: 2; largemvc.None: none
 	Samples  int   // rows that the indices are computed on, drawn by the Seed of the fits; 0: 1000; all if there are fewer
 
 	// Progress, if not nil, is called after every number of clusters: done of the numbers are finished. An error ends the
@@ -36,7 +35,7 @@ type Config struct {
 }
 
 // Choice holds the results of one number of clusters. A value that does not exist is NaN: an index of a single cluster, the
-// stability of a single fit.
+// agreement of a single fit.
 type Choice struct {
 	Clusters int // asked for
 
@@ -49,11 +48,9 @@ type Choice struct {
 	CalinskiHarabasz float64 // ≥ 0, higher is better
 	DaviesBouldin    float64 // ≥ 0, lower is better
 
-	Stability float64 // mean ARI of the labels of all pairs of fits, up to 1; higher is better
-	// Halves is the mean agreement (ARI, up to 1) of two labelings of one half of the samples: by a fit of that half, and by the
-	// fit of the other half. Higher is better. NaN without halves, or with too few samples. Source: T. Lange, V. Roth, M. Braun
-	// and J. Buhmann, Neural Computation 16, 2004.
-	Halves float64
+	SeedARI float64 // mean ARI of the labels of all pairs of fits, up to 1; higher is better
+	// Structure compares this number of clusters with noise, on halves of the samples: see largemvc.Clustering.
+	Structure score.Structure
 	// Gap is the eigengap λ_c − λ_(c+1) of the graph of neighbours (U. von Luxburg, Statistics and Computing 17, 2007). NaN
 	// without neighbours.
 	Gap float64
@@ -77,12 +74,12 @@ type Choices struct {
 	//   - it and the numbers one below and one above it have at least half of the weight;
 	//   - the lowest loss is at it or next to it, where losses can be compared (Choice.Loss);
 	//   - it is not the highest number tried;
-	//   - Halves is at least 0.6 or NaN.
+	//   - Structure is clear or unknown.
 	//
 	// Without neighbours, a number is a candidate if its Silhouette is higher than that of the numbers next to it and at least
-	// 85 % of the highest, and its Stability is at least 0.8. The highest number tried is no candidate. Suggested is the highest
-	// candidate, and it is clear if Halves is at least 0.6 or NaN. Without a candidate, Suggested is the number with the highest
-	// Silhouette among those of that Stability, or among all.
+	// 85 % of the highest, and its SeedARI is at least 0.8. The highest number tried is no candidate. Suggested is the highest
+	// candidate, and it is clear if Structure is clear or unknown. Without a candidate, Suggested is the number with the highest
+	// Silhouette among those of that SeedARI, or among all.
 	Suggested int
 	Clear     bool
 	Reasons   []string
@@ -97,8 +94,8 @@ type Choices struct {
 func (c *Choices) String() string {
 	var b strings.Builder
 	for _, x := range c.Choices {
-		fmt.Fprintf(&b, "%d clusters: loss %.4g, halves %.2f, stability %.2f, share of the eigengaps %.3f, eigengap %.3f, "+
-			"silhouette %.3f\n", x.Clusters, x.Loss, x.Halves, x.Stability, x.GapShare, x.Gap, x.Silhouette)
+		fmt.Fprintf(&b, "%d clusters: loss %.4g, structure %v, seeds %.2f, share of the eigengaps %.3f, eigengap %.3f, "+
+			"silhouette %.3f\n", x.Clusters, x.Loss, x.Structure.Judgement, x.SeedARI, x.GapShare, x.Gap, x.Silhouette)
 	}
 	for _, r := range c.Reasons {
 		b.WriteString(r + "\n")
@@ -111,7 +108,8 @@ func (c *Choices) String() string {
 }
 
 // Clusters fits a range of numbers of clusters, each with several seeds, and computes indices that need no classes. Every fit
-// has the settings in config, except for Clusters, Seed, Checkpoint and Machine.Overwrite. A HeldOutWeight of 0 means
+// has the settings in config, except for Clusters, Seed, Checkpoint and Machine.Overwrite, and only the first fit of a number
+// judges the structure. A HeldOutWeight of 0 means
 // largemvc.None here, because with that term the loss is a worse guide: on nine public sets of 4 to 10 classes it was lowest at
 // the number of classes on two, without the term on four.
 //
@@ -149,15 +147,12 @@ func Clusters(ctx context.Context, views []largemvc.View, config largemvc.Config
 	if err != nil {
 		return nil, err
 	}
-	halves := newHalves(views, config.Seed, choose.Halves)
 	for i, clusters := range choose.Clusters {
 		config.Clusters = clusters
 		row, err := tryClusters(ctx, views, config, choose.Seeds, space)
 		if err == nil {
 			row.Gap, row.GapShare = gaps[i], shares[i]
-			row.Halves, err = agreementOfHalves(ctx, halves, config)
-		}
-		if err != nil {
+		} else {
 			out.suggest()
 			return out, err
 		}
@@ -183,7 +178,7 @@ func configOfFits(views []largemvc.View, config largemvc.Config, numbers []int) 
 	if config.Machine.Comm != nil {
 		return config, errors.New("choose: numbers of clusters are tried in one process: Machine.Comm is set")
 	}
-	config.Checkpoint.Path, config.Machine.Overwrite, config.NoStructure = "", false, true
+	config.Checkpoint.Path, config.Machine.Overwrite = "", false
 	if config.Neighborhood.Neighbors != largemvc.None && config.Neighborhood.HeldOutWeight == 0 {
 		config.Neighborhood.HeldOutWeight = largemvc.None
 	}
@@ -209,7 +204,7 @@ func (c *Config) complete(n, fitSamples int) error {
 		return fmt.Errorf("largemvc: the numbers of clusters to choose from are %v, want them increasing, from 2 to %d",
 			c.Clusters, n-1)
 	}
-	if len(c.Clusters) == 0 || c.Seeds < 0 || c.Samples < 0 || c.Halves < largemvc.None {
+	if len(c.Clusters) == 0 || c.Seeds < 0 || c.Samples < 0 {
 		return fmt.Errorf(
 			"largemvc: choosing from %d numbers of clusters with %d fits on %d samples",
 			len(c.Clusters), c.Seeds, c.Samples,
@@ -217,12 +212,6 @@ func (c *Config) complete(n, fitSamples int) error {
 	}
 	if c.Seeds == 0 {
 		c.Seeds = 3
-	}
-	switch c.Halves {
-	case 0:
-		c.Halves = 2
-	case largemvc.None:
-		c.Halves = 0
 	}
 	if c.Samples == 0 {
 		c.Samples = 1000
@@ -259,6 +248,7 @@ func tryClusters(
 ) (*Choice, error) {
 	var labels [][]int
 	var best *largemvc.Clustering
+	var judged score.Structure // of the first fit: it does not depend on the training
 	first := config.Seed
 	for s := range seeds {
 		config.Seed = first + uint64(s*max(1, config.Restarts)) // restarts take the seeds in between
@@ -267,13 +257,16 @@ func tryClusters(
 			return nil, err
 		}
 		labels = append(labels, fit.Labels)
+		if s == 0 {
+			judged, config.NoStructure = fit.Structure, true
+		}
 		if best == nil || last(fit.Loss) < last(best.Loss) {
 			best = fit
 		}
 	}
 	out := &Choice{
 		Clusters: config.Clusters, Found: best.Clusters, Sizes: best.Sizes, Loss: last(best.Loss),
-		Stability: math.NaN(),
+		SeedARI: math.NaN(), Structure: judged,
 	}
 	total, pairs := 0.0, 0
 	for i := range labels {
@@ -287,7 +280,7 @@ func tryClusters(
 		}
 	}
 	if pairs > 0 {
-		out.Stability = total / float64(pairs)
+		out.SeedARI = total / float64(pairs)
 	}
 	return out, space.indices(ctx, best.Labels, out)
 }

@@ -52,8 +52,8 @@ func TestClusters(t *testing.T) {
 				t.Errorf("%s: %d clusters look better than 4: %+v, %+v", name, c.Clusters, c, four)
 			}
 		}
-		if four.Stability < 0.99 || got.Choices[4].Stability >= four.Stability {
-			t.Errorf("%s: stability %v for 4, %v for 7", name, four.Stability, got.Choices[4].Stability)
+		if four.SeedARI < 0.99 || got.Choices[4].SeedARI >= four.SeedARI {
+			t.Errorf("%s: stability %v for 4, %v for 7", name, four.SeedARI, got.Choices[4].SeedARI)
 		}
 		config.Machine.Workers, choose.Progress = 3, nil
 		again, err := Clusters(context.Background(), v, config, choose)
@@ -84,7 +84,7 @@ func TestSeedsOfRestarts(t *testing.T) {
 		}
 	}
 	config.Restarts = 2
-	got, err := Clusters(t.Context(), views, config, Config{Clusters: []int{3}, Seeds: 2, Halves: largemvc.None})
+	got, err := Clusters(t.Context(), views, config, Config{Clusters: []int{3}, Seeds: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,12 +144,12 @@ func chooseByHand(t *testing.T, given, used float64) {
 		t.Fatal(err)
 	}
 	c := got.Choices[0]
-	if c.Stability != scores.ARI || c.Silhouette != silhouette || c.Loss != last(best.Loss) ||
+	if c.SeedARI != scores.ARI || c.Silhouette != silhouette || c.Loss != last(best.Loss) ||
 		!slices.Equal(c.Sizes, best.Sizes) || got.Suggested != 5 {
 		t.Errorf("%+v, suggested %d; want stability %v, silhouette %v", c, got.Suggested, scores.ARI, silhouette)
 	}
 	one, err := Clusters(context.Background(), views, config, Config{Clusters: []int{2, 3}, Seeds: 1})
-	if err != nil || !math.IsNaN(one.Choices[0].Stability) || one.Suggested == 0 {
+	if err != nil || !math.IsNaN(one.Choices[0].SeedARI) || one.Suggested == 0 {
 		t.Errorf("%+v, %v", one, err)
 	}
 }
@@ -176,7 +176,7 @@ func TestSuggest(t *testing.T) {
 	} {
 		c := &Choices{Suggested: 99}
 		for i, s := range x.silhouette {
-			c.Choices = append(c.Choices, Choice{Clusters: i + 2, Silhouette: s, Stability: x.stability[i], GapShare: nan})
+			c.Choices = append(c.Choices, Choice{Clusters: i + 2, Silhouette: s, SeedARI: x.stability[i], GapShare: nan})
 		}
 		if c.suggest(); c.Suggested != x.want {
 			t.Errorf("%s: suggested %d, want %d", name, c.Suggested, x.want)
@@ -258,7 +258,7 @@ func TestClustersOfFitSamples(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 	config.FitSamples, config.Progress = 5, nil
-	got, err = Clusters(ctx, views, config, Config{Seeds: 1, Halves: largemvc.None})
+	got, err = Clusters(ctx, views, config, Config{Seeds: 1})
 	if err != nil || len(got.Choices) != 3 || got.Choices[2].Clusters != 4 {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -287,32 +287,35 @@ func TestGapSharesOfRealSets(t *testing.T) {
 	}
 }
 
-// TestSuggestByNeighbors takes the median of the shares; their spread, the loss and the halves say whether it stands out.
+// TestSuggestByNeighbors takes the median of the shares; their spread, the loss and the structure say whether it stands out.
 func TestSuggestByNeighbors(t *testing.T) {
-	nan := math.NaN()
+	nan, clear := math.NaN(), score.StructureClear
+	unknown, weak := score.StructureUnknown, score.StructureWeak
 	for name, x := range map[string]struct {
-		loss, halves, share []float64 // from 2 clusters on
-		want                int
-		clear               bool
+		loss, share []float64 // from 2 clusters on
+		judged      score.Judgement
+		want        int
+		clear       bool
 	}{
-		"the same":           {[]float64{-1, -1.2, -1.1}, []float64{0.5, 0.9, 0.6}, []float64{0.1, 0.8, 0.1}, 3, true},
-		"next to each other": {[]float64{-1, -1.1, -1.2, -1}, []float64{0.7, 0.9, 0.6, 0}, []float64{0, 1, 0, 0}, 3, true},
-		"apart":              {[]float64{-1.2, -1, -1, -1}, []float64{0.7, 0.8, 0.9, 0.9}, []float64{0, 0, 1, 0}, 4, false},
-		"not found again":    {[]float64{-1, -1.2, -1.1}, []float64{0.3, 0.5, 0.2}, []float64{0, 1, 0}, 3, false},
-		"the highest number": {[]float64{-1, -1.1, -1.2}, []float64{0.7, 0.8, 0.9}, []float64{0, 0.4, 0.6}, 4, false},
-		"only one number":    {[]float64{-1}, []float64{0.9}, []float64{1}, 2, true},
-		"without halves":     {[]float64{-1, -1.2, -1.1}, []float64{nan, nan, nan}, []float64{0.2, 0.7, 0.1}, 3, true},
-		"few samples":        {[]float64{-1, -1.2, -1.1}, []float64{nan, nan, nan}, []float64{1, nan, nan}, 2, true},
+		"the same":           {[]float64{-1, -1.2, -1.1}, []float64{0.1, 0.8, 0.1}, clear, 3, true},
+		"next to each other": {[]float64{-1, -1.1, -1.2, -1}, []float64{0, 1, 0, 0}, clear, 3, true},
+		"apart":              {[]float64{-1.2, -1, -1, -1}, []float64{0, 0, 1, 0}, clear, 4, false},
+		"weak clusters":      {[]float64{-1, -1.2, -1.1}, []float64{0, 1, 0}, weak, 3, false},
+		"the highest number": {[]float64{-1, -1.1, -1.2}, []float64{0, 0.4, 0.6}, clear, 4, false},
+		"only one number":    {[]float64{-1}, []float64{1}, clear, 2, true},
+		"not judged":         {[]float64{-1, -1.2, -1.1}, []float64{0.2, 0.7, 0.1}, unknown, 3, true},
+		"few samples":        {[]float64{-1, -1.2, -1.1}, []float64{1, nan, nan}, unknown, 2, true},
 		"between two": {
-			[]float64{-1, -1, -1.1, -1, -1, -1}, []float64{1, 1, 1, 1, 1, 1}, []float64{0.45, 0, 0.1, 0, 0.45, 0}, 4, false,
+			[]float64{-1, -1, -1.1, -1, -1, -1}, []float64{0.45, 0, 0.1, 0, 0.45, 0}, clear, 4, false,
 		},
-		"half and half": {[]float64{-1.2, -1, -1, -1}, []float64{1, 1, 1, 1}, []float64{0.5, 0, 0.5, 0}, 2, true},
+		"half and half": {[]float64{-1.2, -1, -1, -1}, []float64{0.5, 0, 0.5, 0}, clear, 2, true},
 	} {
 		c := &Choices{byLoss: true}
 		for i := range x.loss {
 			c.Choices = append(c.Choices, Choice{
-				Clusters: i + 2, Loss: x.loss[i], Halves: x.halves[i], GapShare: x.share[i], Gap: nan, Silhouette: nan,
-				Stability: nan,
+				Clusters: i + 2, Loss: x.loss[i], Structure: score.Structure{Judgement: x.judged},
+				GapShare: x.share[i], Gap: nan, Silhouette: nan,
+				SeedARI: nan,
 			})
 		}
 		if c.suggest(); c.Suggested != x.want || c.Clear != x.clear || len(c.Reasons) == 0 {
@@ -406,59 +409,35 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestHalves wants the two halves to have each sample once, in all kinds of views, and their agreement to be that of
-// fits by hand.
-func TestHalves(t *testing.T) {
-	x, _ := blobViews(41, 3, 0.5, 52, 6, 4)
-	parted := newHalves(x, 4, 2)
-	if len(parted) != 2 {
-		t.Fatalf("%d times", len(parted))
-	}
-	for _, h := range parted {
-		seen := map[string]int{}
-		for s := range h {
-			n, _ := h[s][0].Dims()
-			if n != 20+s || len(h[s]) != 2 {
-				t.Errorf("half %d: %d samples in %d views", s, n, len(h[s]))
-			}
-			for i := range n {
-				seen[fmt.Sprint(h[s][0].Row(nil, i), h[s][1].Row(nil, i))]++
-			}
-		}
-		for i := range 41 {
-			if seen[fmt.Sprint(x[0].Row(nil, i), x[1].Row(nil, i))] != 1 {
-				t.Errorf("sample %d is not there once", i)
-			}
-		}
-	}
+// TestStructureOfNumbers: the structure of a number is the structure of its first fit. Noise gives no number that stands out,
+// and says why.
+func TestStructureOfNumbers(t *testing.T) {
+	x, _ := blobViews(90, 3, 0.5, 52, 6, 4)
 	config := largemvc.Config{Clusters: 3, Epochs: 3, Seed: 1}
-	got, err := agreementOfHalves(context.Background(), parted[:1], config)
+	got, err := Clusters(t.Context(), x, config, Config{Clusters: []int{3, 4}, Seeds: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := fitted(t, parted[0][0], config)
-	config.Seed = 2
-	b := fitted(t, parted[0][1], config)
-	want := 0.0
-	for _, x := range []struct {
-		own, other *largemvc.Clustering
-		views      []largemvc.View
-	}{{a, b, parted[0][0]}, {b, a, parted[0][1]}} {
-		labels, err := x.other.Predict(context.Background(), x.views)
-		if err != nil {
-			t.Fatal(err)
-		}
-		scores, err := largemvc.Evaluate(x.own.Labels, labels)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want += scores.ARI / 2
+	config.Neighborhood.HeldOutWeight = largemvc.None
+	if want := fitted(t, x, config).Structure; got.Choices[0].Structure != want || want.Judgement != score.StructureClear {
+		t.Errorf("structure %v, want %v", got.Choices[0].Structure, want)
 	}
-	if got != want {
-		t.Errorf("the halves agree to %v, want %v", got, want)
+	rng := rand.New(rand.NewPCG(7, 7))
+	noise := make([]float64, 200*9)
+	for i := range noise {
+		noise[i] = rng.NormFloat64()
 	}
-	config.Clusters = 20
-	if x, err := agreementOfHalves(context.Background(), parted, config); err != nil || !math.IsNaN(x) {
-		t.Errorf("too many clusters for a half: %v, %v", x, err)
+	config = largemvc.Config{Epochs: 3}
+	got, err = Clusters(t.Context(), float64Views([][]float64{noise}, 9), config, Config{Clusters: []int{2, 4, 6}, Seeds: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := got.String(); got.Clear || !strings.Contains(text, "no number of clusters that was tried gives more than noise") {
+		t.Errorf("noise: %s", text)
+	}
+	config.NoStructure = true
+	got, err = Clusters(t.Context(), x, config, Config{Clusters: []int{2, 3}, Seeds: 1})
+	if err != nil || got.Choices[0].Structure != (score.Structure{}) {
+		t.Errorf("without a judgement: %v, %v", got, err)
 	}
 }

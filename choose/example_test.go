@@ -27,11 +27,11 @@ func ExampleClusters() {
 	}
 	fmt.Println("suggested:", found.Suggested, "clear:", found.Clear)
 	for _, c := range found.Choices {
-		fmt.Printf("%d clusters: the labels of two halves of the samples agree at ARI %.1f\n", c.Clusters, c.Halves)
+		fmt.Printf("%d clusters: structure %v\n", c.Clusters, c.Structure.Judgement)
 	}
 	// Output:
 	// suggested: 3 clear: true
-	// 2 clusters: the labels of two halves of the samples agree at ARI 0.1
-	// 3 clusters: the labels of two halves of the samples agree at ARI 1.0
-	// 4 clusters: the labels of two halves of the samples agree at ARI 0.8
+	// 2 clusters: structure weak
+	// 3 clusters: structure clear
+	// 4 clusters: structure clear
 }

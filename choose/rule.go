@@ -3,10 +3,10 @@ package choose
 import (
 	"fmt"
 	"math"
-)
+	"slices"
 
-// steadyHalves is the agreement of halves from which clusters count as found again in other samples.
-const steadyHalves = 0.6
+	"github.com/largemvc/largemvc/score"
+)
 
 // spreadShare is the share of the eigengaps that the suggested number and those next to it have where it stands out.
 const spreadShare = 0.5
@@ -88,14 +88,7 @@ func (c *Choices) suggestByNeighbors() {
 	if edge {
 		because("%d is the highest number tried: higher ones may be better", x.Clusters)
 	}
-	switch {
-	case math.IsNaN(x.Halves):
-	case x.Halves < steadyHalves:
-		because("fits of two halves of the samples agree to %.2f only on %d clusters", x.Halves, x.Clusters)
-	default:
-		because("fits of two halves of the samples agree to %.2f on %d clusters", x.Halves, x.Clusters)
-	}
-	c.Clear = agree && !edge && near >= spreadShare && !(x.Halves < steadyHalves)
+	c.Clear = c.judged(at) && agree && !edge && near >= spreadShare
 }
 
 // shareNear is the share of the eigengaps that the number at a place has together with the numbers one away.
@@ -154,13 +147,25 @@ func (c *Choices) suggestBySilhouette() {
 	x := &c.Choices[at]
 	c.Suggested = x.Clusters
 	c.Reasons = append(c.Reasons, fmt.Sprintf("the silhouette is %.3f (highest at %d)", x.Silhouette, c.at(highest)))
-	if !math.IsNaN(x.Halves) {
-		c.Reasons = append(c.Reasons, fmt.Sprintf("fits of two halves of the samples agree to %.2f", x.Halves))
-	}
+	judged := c.judged(at)
 	if !peak {
 		c.Reasons = append(c.Reasons, "the silhouette has no peak there")
 	}
-	c.Clear = peak && !(x.Halves < steadyHalves)
+	c.Clear = judged && peak
+}
+
+// judged adds what the structure of the number at a place is, and reports whether it speaks against it: weak clusters are more
+// than noise, but do not stand out.
+func (c *Choices) judged(at int) bool {
+	x := &c.Choices[at]
+	if x.Structure.Judgement == score.StructureUnknown {
+		return true
+	}
+	c.Reasons = append(c.Reasons, fmt.Sprintf("the structure of %d clusters is %v", x.Clusters, x.Structure))
+	if !slices.ContainsFunc(c.Choices, func(x Choice) bool { return x.Structure.Judgement != score.StructureNone }) {
+		c.Reasons = append(c.Reasons, "no number of clusters that was tried gives more than noise does")
+	}
+	return x.Structure.Judgement == score.StructureClear
 }
 
 // silhouette is the silhouette at a place, −Inf if there is none.
@@ -172,7 +177,7 @@ func (c *Choices) silhouette(i int) float64 {
 }
 
 // stable reports whether the fits at a place agree. A single fit counts as stable.
-func (c *Choices) stable(i int) bool { return !(c.Choices[i].Stability < suggestStable) }
+func (c *Choices) stable(i int) bool { return !(c.Choices[i].SeedARI < suggestStable) }
 
 // lastPeak is the last stable place before the end whose silhouette is at least least and higher than those next to it, or −1.
 func (c *Choices) lastPeak(least float64) int {

@@ -171,3 +171,9 @@ func spectra(
 	}
 	return out, nil
 }
+
+// refused says whether a configuration is out of range for some samples. Their memory is no part of that: a fit speaks of it.
+func refused(c largemvc.Config, views []largemvc.View) bool {
+	c.Machine.MaxMemory = 0
+	return c.Check(views) != nil
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/largemvc/largemvc/choose"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/score"
 )
 
 const (
@@ -37,8 +38,8 @@ func WriteChoices(w io.Writer, c *choose.Choices) error {
 	var panels []string
 	for _, p := range []choicePanel{
 		{"loss, low is good", func(c choose.Choice) float64 { return c.Loss }},
-		{"agreement of halves, high is good", func(c choose.Choice) float64 { return c.Halves }},
-		{"agreement over seeds, high is good", func(c choose.Choice) float64 { return c.Stability }},
+		{"agreement of halves beyond noise, high is good", beyondNoise},
+		{"agreement over seeds, high is good", func(c choose.Choice) float64 { return c.SeedARI }},
 		{"share of the eigengaps, high is good", func(c choose.Choice) float64 { return c.GapShare }},
 		{"eigengap of the neighbours, high is good", func(c choose.Choice) float64 { return c.Gap }},
 		{"silhouette, high is good", func(c choose.Choice) float64 { return c.Silhouette }},
@@ -67,6 +68,14 @@ func WriteChoices(w io.Writer, c *choose.Choices) error {
 %s</svg>
 `, width, height, width, height, html.EscapeString(title), strings.Join(panels, ""))
 	return err
+}
+
+// beyondNoise returns by how much halves of the samples agree more than halves of noise.
+func beyondNoise(c choose.Choice) float64 {
+	if c.Structure.Judgement == score.StructureUnknown {
+		return math.NaN()
+	}
+	return c.Structure.Stability - c.Structure.NullStability
 }
 
 // draw returns the panel at a place, "" where the index does not exist.

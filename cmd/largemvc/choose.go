@@ -26,11 +26,11 @@ gives the reasons, or says that no number stands out. For each number it takes t
 // chooseOptions is what the flags of choose say.
 type chooseOptions struct {
 	dataOptions
-	from, to, seeds, halves int
-	figure                  string
-	preset                  word
-	json, quiet             bool
-	config                  largemvc.Config
+	from, to, seeds int
+	figure          string
+	preset          word
+	json, quiet     bool
+	config          largemvc.Config
 }
 
 func chooseFlags(o *chooseOptions) *flags {
@@ -44,7 +44,6 @@ func chooseFlags(o *chooseOptions) *flags {
 	f.int(&o.from, "from", 2, "`C`, the lowest number of clusters")
 	f.int(&o.to, "to", 20, "`C`, the highest number of clusters")
 	f.int(&o.seeds, "seeds", 3, "`N` fits of each number, from the seeds SEED, SEED+1, …")
-	f.int(&o.halves, "halves", 2, "`N` times that the samples are split in two halves that are both fitted; 0: none")
 	f.int(&c.Epochs, "epochs", 30, "`N`, the number of optimiser steps of each fit")
 	f.value(among(&o.preset, "default", "paper"), "preset", "preset of the fits: `default|paper`. The loss is "+
 		"comparable between numbers of clusters only with default")
@@ -56,7 +55,7 @@ func chooseFlags(o *chooseOptions) *flags {
 	f.bool(&o.json, "json", "print one JSON object instead of the table; unknown values are null")
 	f.bool(&o.quiet, "quiet", "show no progress on standard error")
 	f.first("largemvc choose -data mydata.mat -from 2 -to 20 -figure choose.svg",
-		"data mydata.mat", "from 2", "to 20", "figure choose.svg", "seeds 5", "halves 4", "epochs 30", "seed 1", "json")
+		"data mydata.mat", "from 2", "to 20", "figure choose.svg", "seeds 5", "epochs 30", "seed 1", "json")
 	return f
 }
 
@@ -75,12 +74,12 @@ type chosen struct {
 }
 
 type chosenRow struct {
-	Clusters         int      `json:"clusters"`
-	Found            int      `json:"clusters_found"`
-	Sizes            []int    `json:"cluster_sizes"`
-	Loss             *float64 `json:"loss"`
-	Halves           *float64 `json:"halves"`
-	Stability        *float64 `json:"stability"`
+	Clusters int      `json:"clusters"`
+	Found    int      `json:"clusters_found"`
+	Sizes    []int    `json:"cluster_sizes"`
+	Loss     *float64 `json:"loss"`
+	structured
+	SeedARI          *float64 `json:"seed_ari"`
 	GapShare         *float64 `json:"eigengap_share"`
 	Gap              *float64 `json:"eigengap"`
 	Silhouette       *float64 `json:"silhouette"`
@@ -148,8 +147,6 @@ func (o *chooseOptions) checkChoose(stdout io.Writer, figure *output) error {
 		return usagef("choose: -to is %d, below -from, %d", o.to, o.from)
 	case o.seeds < 1:
 		return usagef("choose: -seeds is %d, want at least 1", o.seeds)
-	case o.halves < 0:
-		return usagef("choose: -halves is %d, want at least 0", o.halves)
 	case o.config.Epochs < 1:
 		return usagef("choose: -epochs is %d, want at least 1", o.config.Epochs)
 	case o.config.Machine.Workers < 0:
@@ -162,10 +159,7 @@ func (o *chooseOptions) checkChoose(stdout io.Writer, figure *output) error {
 
 // try fits all numbers of clusters.
 func (o *chooseOptions) try(ctx context.Context, in *input, bar *progress.Bar, began time.Time) (*choose.Choices, error) {
-	c := choose.Config{Seeds: o.seeds, Halves: o.halves}
-	if o.halves == 0 {
-		c.Halves = largemvc.None
-	}
+	c := choose.Config{Seeds: o.seeds}
 	for k := o.from; k <= o.to; k++ {
 		c.Clusters = append(c.Clusters, k)
 	}
@@ -201,7 +195,7 @@ func (o *chooseOptions) print(w io.Writer, in *input, found *choose.Choices, too
 	}
 	for _, c := range found.Choices {
 		out.Choices = append(out.Choices, chosenRow{
-			c.Clusters, c.Found, c.Sizes, number(c.Loss), number(c.Halves), number(c.Stability),
+			c.Clusters, c.Found, c.Sizes, number(c.Loss), newStructured(c.Structure, len(in.views)), number(c.SeedARI),
 			number(c.GapShare), number(c.Gap), number(c.Silhouette), number(c.CalinskiHarabasz), number(c.DaviesBouldin),
 		})
 	}
@@ -213,15 +207,16 @@ func (o *chooseOptions) print(w io.Writer, in *input, found *choose.Choices, too
 
 func (c *chosen) table(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "clusters\tloss\thalves\tseeds\tgap share\teigengap\tsilhouette\tsmallest\t")
+	fmt.Fprintln(t, "clusters\tloss\tstructure\thalves\tof noise\tseeds\tgap share\teigengap\tsilhouette\tsmallest\t")
 	for _, r := range c.Choices {
 		mark := ""
 		if r.Clusters == c.Suggested {
 			mark = "  ←"
 		}
 		smallest := r.Sizes[len(r.Sizes)-1]
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%d%s\t\n", r.Clusters, digits(r.Loss, 4), digits(r.Halves, 2),
-			digits(r.Stability, 2), digits(r.GapShare, 2), digits(r.Gap, 3), digits(r.Silhouette, 3), smallest, mark)
+		fmt.Fprintf(t, "%d\t%s\t%v\t%s\t%s\t%s\t%s\t%s\t%s\t%d%s\t\n", r.Clusters, digits(r.Loss, 4), r.Judgement,
+			digits(r.Stability, 2), digits(r.NullStability, 2), digits(r.SeedARI, 2),
+			digits(r.GapShare, 2), digits(r.Gap, 3), digits(r.Silhouette, 3), smallest, mark)
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -249,8 +244,9 @@ func (c *chosen) table(w io.Writer) error {
 	if c.Classes != nil {
 		fmt.Fprintf(w, "  the data have %d classes, which had no part in this\n", *c.Classes)
 	}
-	_, err := fmt.Fprintf(w, "\nloss: low is good; halves: how far fits of two halves of the samples agree (ARI); "+
-		"seeds: the same of several fits;\ngap share: of the squared eigengaps of five graphs, of 5 to 20 neighbours; "+
+	_, err := fmt.Fprintf(w, "\nloss: low is good; structure: what clusters there are more than in noise;\n"+
+		"halves, of noise: how far clusters of two halves of the samples agree (ARI); seeds: the same of several fits;\n"+
+		"gap share: of the squared eigengaps of five graphs, of 5 to 20 neighbours; "+
 		"eigengap: of the fit's graph; silhouette: of the views;\n"+
 		"smallest: the samples in the smallest cluster. It took %.3g s.\n", c.Seconds)
 	return err

@@ -9,13 +9,13 @@ import (
 
 func TestChoose(t *testing.T) {
 	data, figure := writeSet(t, 60, true), filepath.Join(t.TempDir(), "choose.svg")
-	args := []string{"choose", "-data", data, "-from", "2", "-to", "5", "-seeds", "2", "-halves", "1", "-epochs", "5",
+	args := []string{"choose", "-data", data, "-from", "2", "-to", "5", "-seeds", "2", "-epochs", "5",
 		"-figure", figure}
 	status, stdout, stderr := runLine(args...)
 	if status != exitOK {
 		t.Fatalf("status %d: %s", status, stderr)
 	}
-	for _, want := range []string{"suggested: 3 clusters\n", "fits of two halves of the samples agree to 1.00",
+	for _, want := range []string{"suggested: 3 clusters\n", "the structure of 3 clusters is clear (stability 1.00,",
 		"the loss is lowest there too",
 		"the data have 3 classes", "←"} {
 		if !strings.Contains(stdout, want) {
@@ -26,7 +26,7 @@ func TestChoose(t *testing.T) {
 	if err := xml.Unmarshal([]byte(picture), new(any)); err != nil {
 		t.Error(err)
 	}
-	for _, want := range []string{"suggested: 3</title>", "agreement of halves", "3 clusters: ", "silhouette"} {
+	for _, want := range []string{"suggested: 3</title>", "agreement of halves beyond noise", "3 clusters: ", "silhouette"} {
 		if !strings.Contains(picture, want) {
 			t.Errorf("the figure lacks %q", want)
 		}
@@ -37,7 +37,8 @@ func TestChoose(t *testing.T) {
 	if status != exitOK || m["suggested"] != 3.0 || m["clear"] != true || len(rows) != 4 || m["classes"] != 3.0 {
 		t.Errorf("status %d: %s", status, stdout)
 	}
-	if three := rows[1].(map[string]any); three["halves"] != 1.0 || three["stability"] != 1.0 || three["eigengap"] == nil ||
+	if three := rows[1].(map[string]any); three["structure"] != "clear" || three["stability"] != 1.0 ||
+		three["seed_ari"] != 1.0 || three["eigengap"] == nil ||
 		three["loss"] == nil {
 		t.Errorf("three clusters: %v", three)
 	}
@@ -54,7 +55,6 @@ func TestChooseWrongUse(t *testing.T) {
 		{[]string{"-data", data, "-from", "5", "-to", "4"}, "-to is 4, below -from"},
 		{[]string{"-data", data, "-to", "30"}, "-to is 30, and there are 30 samples"},
 		{[]string{"-data", data, "-to", "5", "-seeds", "0"}, "-seeds is 0"},
-		{[]string{"-data", data, "-to", "5", "-halves", "-1"}, "-halves is -1"},
 		{[]string{"-data", data, "-to", "5", "-epochs", "0"}, "-epochs is 0"},
 		{[]string{"-data", data, "-to", "5", "-json", "-figure", "-"}, "-json writes to standard output too"},
 		{[]string{"-data", data, "-to", "5", "-figure", data}, "would overwrite"},
@@ -63,5 +63,37 @@ func TestChooseWrongUse(t *testing.T) {
 		if status != exitUsage || stdout != "" || !strings.Contains(stderr, test.want) {
 			t.Errorf("%v: status %d, %q, want %q", test.args, status, stderr, test.want)
 		}
+	}
+}
+
+// TestAutoClusters: fit chooses the number of clusters of plain groups, says how, and keeps an unsure number no secret.
+func TestAutoClusters(t *testing.T) {
+	data := writeSet(t, 60, false)
+	args := []string{"fit", "-data", data, "-clusters", "auto", "-epochs", "5", "-quiet"}
+	status, stdout, stderr := runLine(args...)
+	if want := "chosen among 2 to 20 on 60 samples: 3 stands out"; status != exitOK || !strings.Contains(stdout, want) {
+		t.Errorf("status %d: %s%s, want %q", status, stdout, stderr, want)
+	}
+	_, stdout, _ = runLine(append(args, "-json")...)
+	m := object(t, stdout)
+	chosen, ok := m["chosen"].(map[string]any)
+	if !ok || m["clusters"] != 3.0 || chosen["clusters"] != 3.0 || chosen["clear"] != true || len(chosen["reasons"].([]any)) < 3 {
+		t.Errorf("%s", stdout)
+	}
+	if text := (&picked{Clusters: 4, From: 2, To: 9, Samples: 10}).String(); text !=
+		"chosen among 2 to 9 on 10 samples: 4 is a guess, for nothing stands out" {
+		t.Error(text)
+	}
+	for _, test := range [][]string{
+		{"-mpi"}, {"-from-disk"}, {"-resume", data}, {"-start-labels", data},
+	} {
+		status, _, stderr := runLine(append(args, test...)...)
+		if status != exitUsage || !strings.Contains(stderr, "-clusters auto") {
+			t.Errorf("%v: status %d, %s", test, status, stderr)
+		}
+	}
+	if status, _, stderr := runLine("fit", "-data", data, "-clusters", "some"); status != exitUsage ||
+		!strings.Contains(stderr, "must be a whole number from 0, or auto") {
+		t.Errorf("status %d, %s", status, stderr)
 	}
 }

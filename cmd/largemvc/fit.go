@@ -45,6 +45,14 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 	reading := time.Since(began)
 	bar.End()
 	o.sayReading(stderr, in)
+	if o.auto {
+		if err := o.chooseClusters(ctx, in, bar); err != nil {
+			return cancelled(ctx, err)
+		}
+	}
+	if err := complete(ctx, o, in); err != nil {
+		return err
+	}
 	if err := checkEmbeddedIDs(o.embedding, in); err != nil {
 		return err
 	}

@@ -20,6 +20,8 @@ type fitOptions struct {
 	resume      string
 	json, quiet bool
 	mpi         bool
+	auto        bool    // -clusters auto
+	picked      *picked // what came of it; nil: the number was given
 	config      largemvc.Config
 	network     network
 	float       word
@@ -61,7 +63,8 @@ func fitFlags(o *fitOptions) *flags {
 	f.bool(&o.quiet, "quiet", "show no progress on standard error; the summary then says how the data are read")
 
 	f.group("Clusters and network")
-	f.int(&c.Clusters, "clusters", 0, "`C`, the number of clusters; 0: the number of classes in the labels")
+	f.value(clusterCount{&c.Clusters, &o.auto}, "clusters", "`C|auto`, the number of clusters; 0: the number of classes in "+
+		"the labels;\nauto: chosen from 2 to 20 as 'largemvc choose' does, on at most 2000 samples, which the summary says")
 	f.int(&c.Anchors, "anchors", 0, "`M`, the number of anchors of each view; 0: as many as clusters")
 	f.int(&c.Layers, "layers", 2, "`L`, the number of layers of the network")
 	f.value(among(&o.network.variant, "large", "amvc", "rmvc"), "variant",
@@ -211,6 +214,9 @@ func (o *fitOptions) check() error {
 		}
 	}
 	if err := o.checkNeighbors(); err != nil {
+		return err
+	}
+	if err := o.checkAuto(); err != nil {
 		return err
 	}
 	if err := o.checkMPI(); err != nil {

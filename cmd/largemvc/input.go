@@ -80,9 +80,6 @@ func read(ctx context.Context, o *fitOptions) (*input, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := complete(ctx, o, in); err != nil {
-			return nil, in.closing(err)
-		}
 		return in, nil
 	}
 	set, err := o.open(ctx, bits(o.config.Float64))
@@ -92,11 +89,7 @@ func read(ctx context.Context, o *fitOptions) (*input, error) {
 	if err := o.drop(set); err != nil {
 		return nil, err
 	}
-	in, err := newInput(set)
-	if err != nil {
-		return nil, err
-	}
-	return in, complete(ctx, o, in)
+	return newInput(set)
 }
 
 // drop takes views away from a complete set. Their rows keep their values, which are never read.

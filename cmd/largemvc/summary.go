@@ -42,6 +42,7 @@ type summary struct {
 	FilterSteps    *int     `json:"filter_steps"`    // 0: no smoothing
 	NeighborWeight *float64 `json:"neighbor_weight"` // 0: none in the loss
 	HeldOutWeight  *float64 `json:"held_out_weight"` // 0: none in the loss
+	Picked         *picked  `json:"chosen"`          // null: the number of clusters was given
 	Kept           bool     `json:"kept"`            // whether they are the clusters of the start
 	StartScore     *float64 `json:"start_score"`     // by which the clusters of the start and of the trained network
 	TrainedScore   *float64 `json:"trained_score"`   // were compared; null: they were not
@@ -141,7 +142,7 @@ func newSummary(o *fitOptions, in *input, c *largemvc.Clustering, reading time.D
 	for _, label := range c.Labels {
 		r.ClusterSizes[label]++
 	}
-	r.structured = newStructured(c.Structure, len(in.views))
+	r.structured, r.Picked = newStructured(c.Structure, len(in.views)), o.picked
 	r.Reading, r.Notes, r.IDs, r.Labels = &in.reading, c.Notes, in.ids, c.Labels
 	for _, x := range c.Inputs() {
 		r.Inputs = append(r.Inputs, x.Columns)
@@ -259,6 +260,9 @@ func (r *summary) table(w io.Writer) error {
 		line("memory", "%.0f MiB at most", *r.PeakRSS)
 	}
 	line("clusters", "%d of sizes %s", r.ClustersFound, join(r.ClusterSizes, ", "))
+	if r.Picked != nil {
+		line("", "%v", r.Picked)
+	}
 	if r.Kept {
 		line("", "the clusters of the start, whose score (%.4g) is above the score after training (%.4g)",
 			*r.StartScore, *r.TrainedScore)

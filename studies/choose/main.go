@@ -35,13 +35,12 @@ func main() {
 	rows := flag.Int("rows", 1000, "`N` rows of a set at most, drawn at random")
 	share := flag.Float64("share", 0.9, "`PART` of the rows of a set that is drawn at most")
 	draws := flag.String("draws", "0,1,2", "`NUMBERS` of the draws of rows, separated by commas")
-	halves := flag.Int("halves", 1, "`N` times that the rows are parted in two halves, both of which are fitted; 0: none")
 	values := flag.String("values", "", "`FILE` for the values of every number of clusters, as CSV; none by default")
 	flag.Parse()
 	err := error(nil)
 	if *data != "" {
 		err = tryAll(trial{
-			sets: sets.Choice{Path: *data, Only: *only, Warn: os.Stderr}, rows: *rows, share: *share, halves: *halves,
+			sets: sets.Choice{Path: *data, Only: *only, Warn: os.Stderr}, rows: *rows, share: *share,
 		}, *draws, *values)
 	} else {
 		err = run(context.Background(), *out, os.Stdout)
@@ -81,7 +80,7 @@ func run(ctx context.Context, path string, w io.Writer) error {
 		Clusters: []int{2, 3, 4, 5, 6, 7, 8},
 		Progress: func(_, _ int, c choose.Choice) error {
 			_, err := fmt.Fprintf(w, "%8d  %10.3f  %17.1f  %14.3f  %9.3f\n", c.Clusters, c.Silhouette,
-				c.CalinskiHarabasz, c.DaviesBouldin, c.Stability)
+				c.CalinskiHarabasz, c.DaviesBouldin, c.SeedARI)
 			return err
 		},
 	})
@@ -107,7 +106,7 @@ func draw(choices *choose.Choices) viz.Figure {
 		{"Silhouette (high is good)", func(c choose.Choice) float64 { return c.Silhouette }},
 		{"Calinski–Harabasz (high is good)", func(c choose.Choice) float64 { return c.CalinskiHarabasz }},
 		{"Davies–Bouldin (low is good)", func(c choose.Choice) float64 { return c.DaviesBouldin }},
-		{"Stability over seeds (high is good)", func(c choose.Choice) float64 { return c.Stability }},
+		{"Stability over seeds (high is good)", func(c choose.Choice) float64 { return c.SeedARI }},
 	} {
 		var line viz.Series
 		for _, c := range choices.Choices {

@@ -23,7 +23,6 @@ type trial struct {
 	rows   int     // of a set at most, drawn at random
 	share  float64 // of the rows of a set that are drawn at most
 	draws  []int   // the numbers of the draws
-	halves int     // times that the rows are parted in two halves
 	values io.Writer
 }
 
@@ -75,7 +74,7 @@ func (t trial) try(ctx context.Context, w io.Writer) error {
 		values = csv.NewWriter(t.values)
 	}
 	if err := values.Write([]string{
-		"set", "draw", "rows", "classes", "clusters", "loss", "halves", "eigengap_share", "eigengap", "silhouette",
+		"set", "draw", "rows", "classes", "clusters", "structure", "loss", "stability", "stability_null", "eigengap_share", "eigengap", "silhouette",
 	}); err != nil {
 		return err
 	}
@@ -106,7 +105,8 @@ func (t trial) try(ctx context.Context, w io.Writer) error {
 			fmt.Fprintf(w, "| %s |\n", stands)
 			for _, c := range found.Choices {
 				record := []string{d.Name, fmt.Sprint(draw), fmt.Sprint(part.N), fmt.Sprint(d.Classes), fmt.Sprint(c.Clusters)}
-				for _, x := range []float64{c.Loss, c.Halves, c.GapShare, c.Gap, c.Silhouette} {
+				record = append(record, c.Structure.Judgement.String())
+				for _, x := range []float64{c.Loss, c.Structure.Stability, c.Structure.NullStability, c.GapShare, c.Gap, c.Silhouette} {
 					record = append(record, strconv.FormatFloat(x, 'g', 6, 64))
 				}
 				if err := values.Write(record); err != nil {
@@ -132,10 +132,7 @@ func (t trial) try(ctx context.Context, w io.Writer) error {
 
 // choices tries all numbers of clusters on a part of a set.
 func (t trial) choices(ctx context.Context, part *sets.Set, draw int) (*choose.Choices, error) {
-	config := choose.Config{Seeds: 1, Halves: t.halves}
-	if t.halves == 0 {
-		config.Halves = largemvc.None
-	}
+	config := choose.Config{Seeds: 1}
 	for k := 2; k <= mostNumbers; k++ {
 		config.Clusters = append(config.Clusters, k)
 	}

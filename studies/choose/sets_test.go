@@ -28,7 +28,7 @@ func TestSets(t *testing.T) {
 	}
 	var out, values bytes.Buffer
 	tried := trial{
-		sets: sets.Choice{Path: folder, Warn: io.Discard}, rows: 60, share: 0.5, draws: []int{0, 3}, halves: 1, values: &values,
+		sets: sets.Choice{Path: folder, Warn: io.Discard}, rows: 60, share: 0.5, draws: []int{0, 3}, values: &values,
 	}
 	if err := tried.try(context.Background(), &out); err != nil {
 		t.Fatal(err)

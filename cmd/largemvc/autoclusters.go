@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/choose"
+	"github.com/largemvc/largemvc/internal/progress"
+)
+
+const (
+	autoWord    = "auto" // in place of a number of clusters
+	autoMost    = 20     // the highest number of clusters that is tried
+	autoSamples = 2000   // the most samples that are fitted to try one
+	autoEpochs  = 30
+	autoSeeds   = 3
+	autoStream  = 0x6175746f // of the samples, apart from what else is drawn with the same seed
+)
+
+// clusterCount is a flag.Value for a number of clusters, or for the word that has the number chosen.
+type clusterCount struct {
+	n    *int
+	auto *bool
+}
+
+func (c clusterCount) String() string {
+	switch {
+	case c.n == nil:
+		return ""
+	case *c.auto:
+		return autoWord
+	}
+	return strconv.Itoa(*c.n)
+}
+
+func (c clusterCount) Set(s string) error {
+	*c.n, *c.auto = 0, s == autoWord
+	if *c.auto {
+		return nil
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 {
+		return errors.New("must be a whole number from 0, or " + autoWord)
+	}
+	*c.n = n
+	return nil
+}
+
+// picked is how -clusters auto came to its number.
+type picked struct {
+	Clusters int      `json:"clusters"`
+	From     int      `json:"from"` // of the numbers that were tried
+	To       int      `json:"to"`
+	Samples  int      `json:"samples"` // with which they were
+	Clear    bool     `json:"clear"`   // whether the number stands out
+	Reasons  []string `json:"reasons"`
+}
+
+// String says how sure the number is.
+func (p *picked) String() string {
+	sure := "stands out"
+	if !p.Clear {
+		sure = "is a guess, for nothing stands out"
+	}
+	return fmt.Sprintf("chosen among %d to %d on %d samples: %d %s", p.From, p.To, p.Samples, p.Clusters, sure)
+}
+
+// checkAuto refuses -clusters auto where not all samples can be fitted several times.
+func (o *fitOptions) checkAuto() error {
+	switch {
+	case !o.auto:
+		return nil
+	case o.mpi:
+		return usagef("fit: -clusters %s tries numbers in one process: with -mpi, give the number", autoWord)
+	case o.fromDisk:
+		return usagef("fit: -clusters %s reads samples many times: with -from-disk, give the number", autoWord)
+	case o.resume != "":
+		return usagef("fit: -clusters %s cannot be given with -resume, whose training has its number", autoWord)
+	case o.startLabels != "":
+		return usagef("fit: -clusters %s cannot be given with -start-labels, which have their number", autoWord)
+	}
+	return nil
+}
+
+// chooseClusters sets the number of clusters by fits of some samples.
+func (o *fitOptions) chooseClusters(ctx context.Context, in *input, bar *progress.Bar) error {
+	views, n := in.views, in.samples
+	if n > autoSamples {
+		some := rand.New(rand.NewPCG(o.config.Seed, autoStream)).Perm(n)[:autoSamples]
+		n, views = autoSamples, slices.Clone(views)
+		for v, x := range views {
+			views[v] = x.Take(some)
+		}
+	}
+	if n < 3 {
+		return usagef("fit: -clusters %s chooses from at least 3 samples, and there are %d", autoWord, n)
+	}
+	o.picked = &picked{From: 2, To: min(autoMost, n-1), Samples: n}
+	config := o.config
+	config.Epochs, config.Restarts, config.Anchors, config.FitSamples = autoEpochs, 1, 0, 0
+	config.Checkpoint, config.Progress = largemvc.Checkpoint{}, nil
+	c := choose.Config{Seeds: autoSeeds}
+	for k := o.picked.From; k <= o.picked.To; k++ {
+		c.Clusters = append(c.Clusters, k)
+	}
+	began := time.Now()
+	c.Progress = func(done, of int, _ choose.Choice) error {
+		elapsed := time.Since(began)
+		bar.Phase("numbers of clusters", done, of, elapsed, elapsed*time.Duration(of-done)/time.Duration(done))
+		return nil
+	}
+	found, err := choose.Clusters(ctx, views, config, c)
+	bar.End()
+	if err != nil {
+		return err
+	}
+	o.picked.Clusters, o.picked.Clear, o.picked.Reasons = found.Suggested, found.Clear, found.Reasons
+	if o.config.Clusters = found.Suggested; o.config.Clusters == 0 {
+		return fmt.Errorf("no number of clusters from 2 to %d can be suggested: give -clusters a number", o.picked.To)
+	}
+	return nil
+}
