@@ -373,7 +373,7 @@ type Clustering struct {
 // newPredictor returns the predictor of a run that is over, without its parameters, anchors and clusters.
 func newPredictor(c *Config, views []view.View, inputs []Input, r *train.Run) *Predictor {
 	p := &Predictor{
-		Loss: r.Loss, ViewLoss: r.ViewLoss, Status: Status(r.Status), Epochs: r.Epochs, Restart: r.Restart,
+		Loss: r.Loss, ViewLoss: r.ViewLoss, NullLoss: r.NullLoss, Status: Status(r.Status), Epochs: r.Epochs, Restart: r.Restart,
 		config: withoutData(c), trainedViews: trainedViews{samples: views[0].Rows, inputs: inputs},
 	}
 	for _, x := range views {

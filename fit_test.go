@@ -116,6 +116,7 @@ func samePredictor(t testing.TB, a, b *Predictor) {
 	}{
 		{"R", a.r, b.r}, {"U", a.u, b.u}, {"theta", a.Theta, b.Theta}, {"rho", slices.Concat(a.Rho...), slices.Concat(b.Rho...)},
 		{"centroids", a.centroids, b.centroids}, {"loss", a.Loss, b.Loss},
+		{"loss of H = 0", []float64{a.NullLoss}, []float64{b.NullLoss}},
 		{"view loss", slices.Concat(a.ViewLoss...), slices.Concat(b.ViewLoss...)},
 	} {
 		if !slices.Equal(x.a, x.b) {
@@ -276,6 +277,9 @@ func checkResult(t testing.TB, views []View, c *Clustering) {
 	}
 	if len(c.Loss) != c.Epochs+1 || len(c.ViewLoss) != len(c.Loss) {
 		t.Errorf("%d and %d losses after %d epochs", len(c.Loss), len(c.ViewLoss), c.Epochs)
+	}
+	if relative := config.Reduction == ReductionRelative; relative && math.Abs(c.NullLoss-1) > 1e-6 || !(c.NullLoss > 0) {
+		t.Errorf("the loss of H = 0 is %v", c.NullLoss) // of relative errors it is 1
 	}
 	rows, m := c.H.Dims()
 	if rows != n || m != config.Anchors {

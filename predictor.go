@@ -30,6 +30,8 @@ type Predictor struct {
 
 	Loss     []float64   // loss before each step and after the last step, extra loss included
 	ViewLoss [][]float64 // reconstruction loss of each input, for each entry of Loss
+	// NullLoss is the loss of H = 0, without extra loss: nothing is learned. Loss − NullLoss is 0 there, and falls.
+	NullLoss float64
 	Status   Status      // reason why the training ended
 	Epochs   int         // number of steps done
 	Restart  int         // restart that was kept, from 0
@@ -108,7 +110,7 @@ func (p *Predictor) String() string {
 	text := fmt.Sprintf("%d clusters of %d samples in %d views, sizes %v; %d epochs (%v)", p.Clusters, p.samples, len(p.dims),
 		p.Sizes, p.Epochs, p.Status)
 	if len(p.Loss) > 0 {
-		text += fmt.Sprintf(", loss %.4g → %.4g", p.Loss[0], p.Loss[len(p.Loss)-1])
+		text += fmt.Sprintf(", loss %.4g → %.4g beyond H = 0", p.Loss[0]-p.NullLoss, p.Loss[len(p.Loss)-1]-p.NullLoss)
 	}
 	if p.Kept {
 		text += "; the clusters of the start are kept"

@@ -29,6 +29,7 @@ type savedTraining struct {
 	Status  string       `json:"status"`
 	Epochs  int          `json:"epochs"`
 	Restart int          `json:"restart"`
+	Null    float64      `json:"null_loss"`
 	Ran     machine.Ran  `json:"ran"`
 	// The clusters are those of the start, whose directions are among the tensors.
 	Kept bool `json:"kept,omitempty"`
@@ -153,7 +154,7 @@ func (p *Predictor) file() (*safetensors.File, error) {
 func (p *Predictor) about(tensors []safetensors.Tensor) savedTraining {
 	about := savedTraining{
 		Samples: p.samples, Views: []savedView{}, Inputs: []savedInput{}, Status: p.Status.String(), Epochs: p.Epochs,
-		Restart: p.Restart, Ran: p.Ran, Kept: p.Kept,
+		Restart: p.Restart, Null: p.NullLoss, Ran: p.Ran, Kept: p.Kept,
 	}
 	for v, d := range p.dims {
 		about.Views = append(about.Views, savedView{p.names[v], d})
@@ -257,7 +258,7 @@ func describedPredictor(f *safetensors.File) (*Predictor, foreign, [][]savedNode
 	}
 	p := &Predictor{
 		config: *c, trainedViews: trainedViews{samples: about.Samples},
-		Epochs: about.Epochs, Restart: about.Restart, Ran: about.Ran,
+		Epochs: about.Epochs, Restart: about.Restart, NullLoss: about.Null, Ran: about.Ran,
 	}
 	if err := p.Status.UnmarshalText([]byte(about.Status)); err != nil {
 		return fail(err)

@@ -60,13 +60,14 @@ type Progress struct {
 	Epoch    int           // epochs done; 0 outside the training
 	Epochs   int           // number of epochs
 	Loss     float64       // loss before the step of this epoch, extra loss included; 0 outside the training
+	NullLoss float64       // Predictor.NullLoss; 0 outside the training
 	ViewLoss []float64     // reconstruction loss of every input; nil outside the training. Do not change or keep it
 	Elapsed  time.Duration // time since the phase began
 }
 
-// String returns the epoch and the loss.
+// String returns the epoch, and the loss beyond NullLoss.
 func (p Progress) String() string {
-	text := fmt.Sprintf("epoch %d/%d: loss %.5g", p.Epoch, p.Epochs, p.Loss)
+	text := fmt.Sprintf("epoch %d/%d: loss %.5g", p.Epoch, p.Epochs, p.Loss-p.NullLoss)
 	if p.Restarts > 1 {
 		text = fmt.Sprintf("run %d/%d, %s", p.Restart+1, p.Restarts, text)
 	}

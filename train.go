@@ -64,7 +64,7 @@ func trainOptions(c *Config, m *meter.Meter, saver *saver) train.Options {
 			return c.Progress(Progress{
 				Phase: meter.Training.String(), Done: r.Epochs, Total: c.Epochs, Left: m.Epoch(r.Epochs, c.Epochs),
 				Restart: r.Restart, Restarts: c.Restarts, Epoch: r.Epochs, Epochs: c.Epochs,
-				Loss: l.Total, ViewLoss: l.Views, Elapsed: elapsed,
+				Loss: l.Total, NullLoss: r.NullLoss, ViewLoss: l.Views, Elapsed: elapsed,
 			})
 		}
 	}

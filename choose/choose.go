@@ -42,7 +42,7 @@ type Choice struct {
 	// The next fields, up to DaviesBouldin, describe the fit with the lowest loss.
 	Found int     // number of clusters found
 	Sizes []int   // samples in each cluster
-	Loss  float64 // comparable between numbers of clusters only if Neighborhood.Weight is in effect
+	Loss  float64 // less its NullLoss; comparable between numbers of clusters only if Neighborhood.Weight is in effect
 
 	Silhouette       float64 // from −1 to 1, higher is better
 	CalinskiHarabasz float64 // ≥ 0, higher is better
@@ -265,7 +265,8 @@ func tryClusters(
 		}
 	}
 	out := &Choice{
-		Clusters: config.Clusters, Found: best.Clusters, Sizes: best.Sizes, Loss: last(best.Loss),
+		Clusters: config.Clusters, Found: best.Clusters, Sizes: best.Sizes,
+		Loss:    last(best.Loss) - best.NullLoss,
 		SeedARI: math.NaN(), Structure: judged,
 	}
 	total, pairs := 0.0, 0

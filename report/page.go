@@ -477,7 +477,7 @@ func (p *page) addFacts(r *result, o *Options) {
 		p.Training = append(p.Training, Fact{"clusters", "those of the start, which tell more about neighbours and features"})
 	}
 	if len(r.loss) > 0 {
-		p.Training = append(p.Training, Fact{"loss at the start", number(r.loss[0])},
+		p.Training = append(p.Training, Fact{"loss at the start (0: nothing learned)", number(r.loss[0])},
 			Fact{"loss at the end", number(r.loss[len(r.loss)-1])})
 	}
 	p.Training = append(p.Training, r.timings...)

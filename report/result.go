@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"time"
 
 	"gonum.org/v1/gonum/mat"
@@ -90,12 +91,21 @@ func ofPredictions(ctx context.Context, p *largemvc.Predictor, views []largemvc.
 	return r, nil
 }
 
+// beyond returns the losses less the loss of nothing learned.
+func beyond(loss []float64, null float64) []float64 {
+	out := slices.Clone(loss)
+	for i := range out {
+		out[i] -= null
+	}
+	return out
+}
+
 func ofPredictor(p *largemvc.Predictor) *result {
 	c := p.Config()
 	r := &result{
 		centroids: p.Centroids(), unit: !c.PlainReadOut, dims: p.Dims(), trained: p.Samples(),
 		anchors: c.Anchors,
-		loss:    p.Loss, viewLoss: p.ViewLoss, status: p.Status.String(), epochs: p.Epochs,
+		loss:    beyond(p.Loss, p.NullLoss), viewLoss: p.ViewLoss, status: p.Status.String(), epochs: p.Epochs,
 		asked: c.Clusters, seed: c.Seed, restart: p.Restart, restarts: c.Restarts, predictor: p,
 	}
 	r.finished = p.Status == largemvc.EpochLimit || p.Status == largemvc.Converged

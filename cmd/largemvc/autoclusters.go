@@ -45,8 +45,8 @@ func (c clusterCount) Set(s string) error {
 		return nil
 	}
 	n, err := strconv.Atoi(s)
-	if err != nil || n < 0 {
-		return errors.New("must be a whole number from 0, or " + autoWord)
+	if err != nil {
+		return errors.New("must be a whole number, or " + autoWord)
 	}
 	*c.n = n
 	return nil

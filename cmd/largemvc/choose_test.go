@@ -93,7 +93,7 @@ func TestAutoClusters(t *testing.T) {
 		}
 	}
 	if status, _, stderr := runLine("fit", "-data", data, "-clusters", "some"); status != exitUsage ||
-		!strings.Contains(stderr, "must be a whole number from 0, or auto") {
+		!strings.Contains(stderr, "must be a whole number, or auto") {
 		t.Errorf("status %d, %s", status, stderr)
 	}
 }

@@ -44,13 +44,7 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 	defer func() { err = in.closing(err) }()
 	reading := time.Since(began)
 	bar.End()
-	o.sayReading(stderr, in)
-	if o.auto {
-		if err := o.chooseClusters(ctx, in, bar); err != nil {
-			return cancelled(ctx, err)
-		}
-	}
-	if err := complete(ctx, o, in); err != nil {
+	if err := o.settle(ctx, in, bar, stderr); err != nil {
 		return err
 	}
 	if err := checkEmbeddedIDs(o.embedding, in); err != nil {
@@ -62,7 +56,7 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 			bar.Phase(e.Phase, e.Done, e.Total, time.Since(fitting), e.Left)
 			return nil
 		}
-		note := fmt.Sprintf("loss %.5g", e.Loss)
+		note := fmt.Sprintf("loss %.5g", e.Loss-e.NullLoss)
 		if e.Restarts > 1 {
 			note = fmt.Sprintf("run %d/%d  %s", e.Restart+1, e.Restarts, note)
 		}
@@ -103,6 +97,22 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 		ended = fmt.Errorf("cancelled after %d of %d epochs; the result is of that state", result.Epochs, o.config.Epochs)
 	}
 	return errors.Join(append(failed, ended)...)
+}
+
+// settle completes the configuration by the data, and tells how they were read once that is known to be of use.
+func (o *fitOptions) settle(ctx context.Context, in *input, bar *progress.Bar, stderr io.Writer) error {
+	if !o.auto {
+		if err := complete(ctx, o, in); err != nil {
+			return err
+		}
+		o.sayReading(stderr, in)
+		return nil
+	}
+	o.sayReading(stderr, in)
+	if err := o.chooseClusters(ctx, in, bar); err != nil {
+		return cancelled(ctx, err)
+	}
+	return complete(ctx, o, in)
 }
 
 // cancelled is the error of a run that ends before it has a result.

@@ -207,7 +207,7 @@ func (o *fitOptions) fitRank(
 			onEpoch(rank, e)
 		}
 		if e.Training() {
-			out.ShowLeft(e.Epoch, e.Epochs, fmt.Sprintf("loss %.5g", e.Loss), e.Elapsed, e.Left)
+			out.ShowLeft(e.Epoch, e.Epochs, fmt.Sprintf("loss %.5g", e.Loss-e.NullLoss), e.Elapsed, e.Left)
 		} else {
 			out.Phase(e.Phase, e.Done, e.Total, time.Since(fitting), e.Left)
 		}

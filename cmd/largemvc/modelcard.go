@@ -129,7 +129,7 @@ func printModel(w io.Writer, path string) error {
 		line("", "run %d of %d, which was the best", p.Restart+1, c.Restarts)
 	}
 	if n := len(p.Loss); n > 0 {
-		line("loss", "%.6g at the start, %.6g at the end", p.Loss[0], p.Loss[n-1])
+		line("loss", aboutLoss, p.Loss[0]-p.NullLoss, p.Loss[n-1]-p.NullLoss)
 	}
 	dims := p.Dims()
 	for v, name := range p.ViewNames() {

@@ -61,6 +61,7 @@ type summary struct {
 
 	LossFirst *float64 `json:"loss_first"`
 	LossLast  *float64 `json:"loss_last"`
+	LossNull  float64  `json:"loss_null"` // of H = 0: nothing is learned
 
 	ReadSeconds     float64  `json:"read_seconds"`
 	InitSeconds     float64  `json:"init_seconds"`      // preprocessing and first anchors
@@ -107,6 +108,9 @@ func newStructured(s score.Structure, views int) structured {
 	return out
 }
 
+// aboutLoss says the course of a loss less NullLoss.
+const aboutLoss = "%.4g at the start, %.4g at the end; 0 is nothing learned, and less is better"
+
 // number returns x, or nil where it is NaN or infinite.
 func number(x float64) *float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
@@ -152,7 +156,7 @@ func newSummary(o *fitOptions, in *input, c *largemvc.Clustering, reading time.D
 	}
 	r.addNeighbors(&g)
 	if len(c.Loss) > 0 {
-		r.LossFirst, r.LossLast = number(c.Loss[0]), number(c.Loss[len(c.Loss)-1])
+		r.LossFirst, r.LossLast, r.LossNull = number(c.Loss[0]), number(c.Loss[len(c.Loss)-1]), c.NullLoss
 	}
 	if c.Epochs > 0 {
 		r.SecondsPerEpoch = number(c.Timings.Epoch.Seconds())
@@ -248,7 +252,7 @@ func (r *summary) table(w io.Writer) error {
 	line("training", "%d of %s (%s) on %v", r.Epochs, count(r.EpochsAsked, "epoch"), r.Status,
 		machine.Ran{Device: r.Device, Why: r.DeviceWhy})
 	if r.LossFirst != nil && r.LossLast != nil {
-		line("loss", "%.6g at the start, %.6g at the end", *r.LossFirst, *r.LossLast)
+		line("loss", aboutLoss, *r.LossFirst-r.LossNull, *r.LossLast-r.LossNull)
 	}
 	training := fmt.Sprintf("%.3g s training", r.TrainSeconds)
 	if r.SecondsPerEpoch != nil {

@@ -69,6 +69,8 @@ type Run struct {
 	halted Status
 	halt   error
 
+	NullLoss float64 // Network.NullLoss
+
 	StartFor, TrainFor time.Duration
 	Durations          []time.Duration // of the epochs
 }

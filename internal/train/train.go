@@ -97,6 +97,7 @@ func Restarts[N Network](ctx context.Context, p Problem[N], o Options, s State) 
 		if out.Network, err = t.restore(context.WithoutCancel(ctx)); err != nil {
 			return nil, join(ended, err)
 		}
+		out.Run.NullLoss = out.Network.NullLoss() // a file of the run does not have it
 	}
 	return out, nil
 }
@@ -154,7 +155,8 @@ func (s *series[N]) train(ctx context.Context, r *Run) (_ N, ok bool, err error)
 	if s.o.Enter != nil {
 		s.o.Enter(r.Restart)
 	}
-	e := &epochs[N]{series: s, net: net, run: r, limit: divergence * net.NullLoss()}
+	r.NullLoss = net.NullLoss()
+	e := &epochs[N]{series: s, net: net, run: r, limit: divergence * r.NullLoss}
 	began := time.Now()
 	ok, err = e.finish(ctx, e.do(ctx))
 	if ok {
