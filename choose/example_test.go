@@ -35,3 +35,28 @@ func ExampleClusters() {
 	// 3 clusters: structure clear
 	// 4 clusters: structure clear
 }
+
+// The start of a fit is chosen for groups of even sizes, where it stays the default's.
+func ExampleStart() {
+	set, err := dataset.Synthetic(dataset.SyntheticConfig{Samples: 150, Clusters: 3, Dims: []int{6, 4}, Seed: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	x, err := views.Of(set)
+	if err != nil {
+		log.Fatal(err)
+	}
+	config, found, err := choose.Start(context.Background(), x, largemvc.Config{Clusters: 3})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(found.Candidates[found.Chosen].Name)
+	fit, err := largemvc.Fit(context.Background(), x, config)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(fit.Sizes)
+	// Output:
+	// smoothed views
+	// [50 50 50]
+}

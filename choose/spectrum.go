@@ -125,6 +125,35 @@ func contents(views []largemvc.View) ([]view.View, error) {
 	return out, nil
 }
 
+// reduced are views in their leading directions.
+type reduced struct {
+	*smooth.Inputs[float32]
+	n       int
+	options smooth.Options
+	// the rows, and the same with rows of neighbours in place of absent ones
+	blocks, filled []neighbor.Block[float32]
+}
+
+func newReduced(ctx context.Context, views []largemvc.View, c *largemvc.Config) (*reduced, error) {
+	inner, err := contents(views)
+	if err != nil {
+		return nil, err
+	}
+	hood := c.Neighborhood
+	out := &reduced{n: inner[0].Rows, options: smooth.Options{
+		Kind: prepare.Kind(c.Preprocess), Neighbors: hood.Neighbors, Directions: max(hood.Directions, 0), Exact: hood.Exact,
+		Landmarks: hood.Landmarks, Seed: c.Seed, Workers: c.Machine.Workers,
+	}}
+	if out.Inputs, err = smooth.Find[float32](ctx, inner, out.options); err != nil {
+		return nil, named(err)
+	}
+	if out.blocks, _, err = out.Fill(ctx, inner, out.options); err != nil {
+		return nil, named(err)
+	}
+	out.filled, err = out.Filled(ctx, out.blocks, out.n, out.options)
+	return out, named(err)
+}
+
 // spectra returns up to count leading eigenvalues, the highest first, of a graph of each of the numbers of neighbours. There are
 // none without neighbours.
 func spectra(
@@ -133,30 +162,14 @@ func spectra(
 	if c.Neighborhood.Neighbors == largemvc.None {
 		return nil, nil
 	}
-	inner, err := contents(views)
+	in, err := newReduced(ctx, views, c)
 	if err != nil {
 		return nil, err
 	}
-	n, hood := inner[0].Rows, c.Neighborhood
-	o := smooth.Options{
-		Kind: prepare.Kind(c.Preprocess), Neighbors: hood.Neighbors, Directions: max(hood.Directions, 0), Exact: hood.Exact,
-		Landmarks: hood.Landmarks, Seed: c.Seed, Workers: c.Machine.Workers,
-	}
-	in, err := smooth.Find[float32](ctx, inner, o)
-	if err != nil {
-		return nil, named(err)
-	}
-	blocks, _, err := in.Fill(ctx, inner, o)
-	if err != nil {
-		return nil, named(err)
-	}
-	filled, err := in.Filled(ctx, blocks, n, o)
-	if err != nil {
-		return nil, named(err)
-	}
+	n, o := in.n, in.options
 	var out [][]float64
 	for _, o.Neighbors = range neighbors {
-		graph, err := in.Join(ctx, blocks, filled, n, o)
+		graph, err := in.Join(ctx, in.blocks, in.filled, n, o)
 		if err != nil {
 			return nil, named(err)
 		}

@@ -42,9 +42,6 @@ func (c *csvFile) chooseID(s *source, o *Options, taken []bool, lim *limits) err
 	why := "further ids of the samples"
 	if o.NoIDs {
 		why = "ids, which the options do not want"
-		if c.unnamedFirst() && !taken[0] {
-			named = append(named, 0)
-		}
 	} else {
 		chosen, err := c.idOf(named, taken, o)
 		s.idsAsked = o.IDs != "" && chosen == c.find(o.IDs)
@@ -59,6 +56,9 @@ func (c *csvFile) chooseID(s *source, o *Options, taken []bool, lim *limits) err
 		case chosen >= 0:
 			taken[chosen], c.roles.id = true, chosen
 		}
+	}
+	if c.unnamedFirst() {
+		named = append(named, 0)
 	}
 	for _, i := range named {
 		if !taken[i] {

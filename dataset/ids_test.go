@@ -53,6 +53,7 @@ func TestIDColumns(t *testing.T) {
 		{"uuid", "a,b,uuid\n1,2,u1\n3,4,u0\n", Options{}, "u1 u0", "1 2|3 4"},
 		{"index of pandas", ",0,1\n0,1.5,2.5\n1,3.5,4.5\n", Options{}, "0 1", "1.5 2.5|3.5 4.5"},
 		{"row names of R", "\"\",\"a\"\n\"r1\",1\n\"r2\",2\n", Options{}, "r1 r2", "1|2"},
+		{"row names of R beside ids", "\"\",\"id\",\"a\"\n1,7,5\n2,9,6\n", Options{}, "7 9", "5|6"},
 		{"a telling name that counts", "week,a\n1,5\n2,6\n3,7\n", Options{}, "", "1 5|2 6|3 7"},
 		{"a counting column elsewhere", "a,week\n5,1\n6,2\n7,3\n", Options{}, "", "5 1|6 2|7 3"},
 		{"words that end so", "humid,valid,acid\n1,2,3\n4,5,6\n", Options{}, "", "1 2 3|4 5 6"},

@@ -143,7 +143,7 @@ var arrows = []struct{ name, imports string }{
 	},
 	{
 		name: "choose",
-		imports: ". internal/kernel internal/parallel internal/prepare internal/rows internal/smooth " +
+		imports: ". internal/information internal/kernel internal/parallel internal/prepare internal/rows internal/smooth " +
 			"internal/spectral internal/view neighbor score",
 	},
 

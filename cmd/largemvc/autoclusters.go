@@ -16,8 +16,9 @@ import (
 
 const (
 	autoWord    = "auto" // in place of a number of clusters
-	autoMost    = 20     // the highest number of clusters that is tried
-	autoSamples = 2000   // the most samples that are fitted to try one
+	carefulWord = "careful"
+	autoMost    = 20   // the highest number of clusters that is tried
+	autoSamples = 2000 // the most samples that are fitted to try one
 	autoEpochs  = 30
 	autoSeeds   = 3
 	autoStream  = 0x6175746f // of the samples, apart from what else is drawn with the same seed
@@ -71,21 +72,30 @@ func (p *picked) String() string {
 	return fmt.Sprintf("chosen among %d to %d on %d samples: %d %s", p.From, p.To, p.Samples, p.Clusters, sure)
 }
 
-// checkAuto refuses -clusters auto where not all samples can be fitted several times.
+// checkAuto refuses -clusters auto and -start careful where not all samples can be fitted several times, or where the number or
+// the start is given.
 func (o *fitOptions) checkAuto() error {
+	asked := "-clusters " + autoWord
 	switch {
+	case o.start == carefulWord:
+		asked = "-start " + carefulWord
 	case !o.auto:
 		return nil
-	case o.mpi:
-		return usagef("fit: -clusters %s tries numbers in one process: with -mpi, give the number", autoWord)
-	case o.fromDisk:
-		return usagef("fit: -clusters %s reads samples many times: with -from-disk, give the number", autoWord)
-	case o.resume != "":
-		return usagef("fit: -clusters %s cannot be given with -resume, whose training has its number", autoWord)
-	case o.startLabels != "":
-		return usagef("fit: -clusters %s cannot be given with -start-labels, which have their number", autoWord)
+	}
+	for _, other := range []string{"mpi", "from-disk", "resume", "start-labels", "fit-samples"} {
+		if o.given[other] {
+			return usagef("fit: %s fits all samples several times from the beginning, and cannot be given with -%s", asked, other)
+		}
 	}
 	return nil
+}
+
+// chooseStart sets the start of -start careful.
+func (o *fitOptions) chooseStart(ctx context.Context, in *input, bar *progress.Bar) (err error) {
+	bar.Phase("comparison of starts", 0, 1, 0, 0)
+	defer bar.End()
+	o.config, o.starts, err = choose.Start(ctx, in.views, o.config)
+	return err
 }
 
 // chooseClusters sets the number of clusters by fits of some samples.
@@ -125,4 +135,23 @@ func (o *fitOptions) chooseClusters(ctx context.Context, in *input, bar *progres
 		return fmt.Errorf("no number of clusters from 2 to %d can be suggested: give -clusters a number", o.picked.To)
 	}
 	return nil
+}
+
+// start is an initial clustering that -start careful compared.
+type start struct {
+	Name      string   `json:"name"`
+	Evenness  float64  `json:"evenness"`
+	HeldOut   *float64 `json:"held_out"`
+	Stability *float64 `json:"stability"` // null: it was not needed
+	Chosen    bool     `json:"chosen"`
+}
+
+func newStarts(s *choose.Starts) (out []start) {
+	if s == nil {
+		return nil
+	}
+	for i, c := range s.Candidates {
+		out = append(out, start{c.Name, c.Evenness, number(c.HeldOut), number(c.Stability), i == s.Chosen})
+	}
+	return out
 }

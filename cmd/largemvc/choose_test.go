@@ -85,15 +85,39 @@ func TestAutoClusters(t *testing.T) {
 		t.Error(text)
 	}
 	for _, test := range [][]string{
-		{"-mpi"}, {"-from-disk"}, {"-resume", data}, {"-start-labels", data},
+		{"-mpi"}, {"-from-disk"}, {"-resume", data}, {"-start-labels", data}, {"-fit-samples", "30"},
 	} {
 		status, _, stderr := runLine(append(args, test...)...)
 		if status != exitUsage || !strings.Contains(stderr, "-clusters auto") {
 			t.Errorf("%v: status %d, %s", test, status, stderr)
 		}
+		status, _, stderr = runLine(append([]string{"fit", "-data", data, "-start", "careful"}, test...)...)
+		if status != exitUsage || !strings.Contains(stderr, "-start careful") {
+			t.Errorf("%v: status %d, %s", test, status, stderr)
+		}
 	}
 	if status, _, stderr := runLine("fit", "-data", data, "-clusters", "some"); status != exitUsage ||
 		!strings.Contains(stderr, "must be a whole number, or auto") {
+		t.Errorf("status %d, %s", status, stderr)
+	}
+}
+
+// TestCarefulStart: plain groups keep the default's start, and the summary says what was compared.
+func TestCarefulStart(t *testing.T) {
+	data := writeSet(t, 60, true)
+	args := []string{"fit", "-data", data, "-start", "careful", "-epochs", "5", "-quiet"}
+	status, stdout, stderr := runLine(args...)
+	if want := "smoothed views (smoothed views: evenness "; status != exitOK || !strings.Contains(stdout, want) {
+		t.Errorf("status %d: %s%s, want %q", status, stdout, stderr, want)
+	}
+	_, stdout, _ = runLine(append(args, "-json")...)
+	m := object(t, stdout)
+	starts, ok := m["starts"].([]any)
+	if !ok || len(starts) != 3 || starts[0].(map[string]any)["chosen"] != true {
+		t.Errorf("%s", stdout)
+	}
+	if status, _, stderr := runLine("fit", "-data", data, "-start", "careful", "-preset", "paper"); status != exitUsage ||
+		!strings.Contains(stderr, "-start careful needs neighbours") {
 		t.Errorf("status %d, %s", status, stderr)
 	}
 }

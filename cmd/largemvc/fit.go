@@ -51,18 +51,7 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 		return err
 	}
 	fitting := time.Now()
-	o.config.Progress = func(e largemvc.Progress) error {
-		if !e.Training() {
-			bar.Phase(e.Phase, e.Done, e.Total, time.Since(fitting), e.Left)
-			return nil
-		}
-		note := fmt.Sprintf("loss %.5g", e.Loss-e.NullLoss)
-		if e.Restarts > 1 {
-			note = fmt.Sprintf("run %d/%d  %s", e.Restart+1, e.Restarts, note)
-		}
-		bar.ShowLeft(e.Epoch, e.Epochs, note, e.Elapsed, e.Left)
-		return nil
-	}
+	o.config.Progress = func(e largemvc.Progress) error { return showProgress(bar, e, fitting) }
 	result, ended := train(ctx, o, in)
 	bar.End()
 	if result == nil {
@@ -99,20 +88,40 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 	return errors.Join(append(failed, ended)...)
 }
 
-// settle completes the configuration by the data, and tells how they were read once that is known to be of use.
+// showProgress shows how far a fit is that began at some time.
+func showProgress(bar *progress.Bar, e largemvc.Progress, began time.Time) error {
+	if !e.Training() {
+		bar.Phase(e.Phase, e.Done, e.Total, time.Since(began), e.Left)
+		return nil
+	}
+	note := fmt.Sprintf("loss %.5g", e.Loss-e.NullLoss)
+	if e.Restarts > 1 {
+		note = fmt.Sprintf("run %d/%d  %s", e.Restart+1, e.Restarts, note)
+	}
+	bar.ShowLeft(e.Epoch, e.Epochs, note, e.Elapsed, e.Left)
+	return nil
+}
+
+// settle completes the configuration by the data. It prints how they were read, after the checks that need no work.
 func (o *fitOptions) settle(ctx context.Context, in *input, bar *progress.Bar, stderr io.Writer) error {
 	if !o.auto {
 		if err := complete(ctx, o, in); err != nil {
 			return err
 		}
 		o.sayReading(stderr, in)
+	} else {
+		o.sayReading(stderr, in)
+		if err := o.chooseClusters(ctx, in, bar); err != nil {
+			return cancelled(ctx, err)
+		}
+		if err := complete(ctx, o, in); err != nil {
+			return err
+		}
+	}
+	if o.start != carefulWord {
 		return nil
 	}
-	o.sayReading(stderr, in)
-	if err := o.chooseClusters(ctx, in, bar); err != nil {
-		return cancelled(ctx, err)
-	}
-	return complete(ctx, o, in)
+	return cancelled(ctx, o.chooseStart(ctx, in, bar))
 }
 
 // cancelled is the error of a run that ends before it has a result.

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/choose"
 	"github.com/largemvc/largemvc/dataset"
 )
 
@@ -20,8 +21,10 @@ type fitOptions struct {
 	resume      string
 	json, quiet bool
 	mpi         bool
-	auto        bool    // -clusters auto
-	picked      *picked // what came of it; nil: the number was given
+	start       word
+	starts      *choose.Starts // what -start careful compared; nil: nothing
+	auto        bool           // -clusters auto
+	picked      *picked        // what came of it; nil: the number was given
 	config      largemvc.Config
 	network     network
 	float       word
@@ -65,6 +68,8 @@ func fitFlags(o *fitOptions) *flags {
 	f.group("Clusters and network")
 	f.value(clusterCount{&c.Clusters, &o.auto}, "clusters", "`C|auto`, the number of clusters; 0: the number of classes in "+
 		"the labels;\nauto: chosen from 2 to 20 as 'largemvc choose' does, on at most 2000 samples, which the summary says")
+	f.value(among(&o.start, "default", "careful"), "start", "initial clustering: `default|careful`. careful: compares three, "+
+		"and takes another than the default's only\nwhere classes seem to be of very different sizes (docs/choose.md)")
 	f.int(&c.Anchors, "anchors", 0, "`M`, the number of anchors of each view; 0: as many as clusters")
 	f.int(&c.Layers, "layers", 2, "`L`, the number of layers of the network")
 	f.value(among(&o.network.variant, "large", "amvc", "rmvc"), "variant",
@@ -245,6 +250,9 @@ func (o *fitOptions) checkNeighbors() error {
 	}
 	if o.trust != "" {
 		return usagef("fit: -trust needs neighbours: give -neighbors K, or the preset default")
+	}
+	if o.start == carefulWord {
+		return usagef("fit: -start %s needs neighbours: give -neighbors K, or the preset default", carefulWord)
 	}
 	if c.Preprocess == largemvc.PreprocessBoth {
 		return usagef("fit: -preprocess both needs neighbours: give -neighbors K, or the preset default")

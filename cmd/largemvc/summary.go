@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/choose"
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/machine"
 	"github.com/largemvc/largemvc/neighbor"
@@ -43,10 +44,12 @@ type summary struct {
 	NeighborWeight *float64 `json:"neighbor_weight"` // 0: none in the loss
 	HeldOutWeight  *float64 `json:"held_out_weight"` // 0: none in the loss
 	Picked         *picked  `json:"chosen"`          // null: the number of clusters was given
-	Kept           bool     `json:"kept"`            // whether they are the clusters of the start
-	StartScore     *float64 `json:"start_score"`     // by which the clusters of the start and of the trained network
-	TrainedScore   *float64 `json:"trained_score"`   // were compared; null: they were not
-	Inputs         []int    `json:"inputs"`          // columns of what the network sees of the views
+	Starts         []start  `json:"starts"`          // that -start careful compared; null: none
+	starts         *choose.Starts
+	Kept           bool     `json:"kept"`          // whether they are the clusters of the start
+	StartScore     *float64 `json:"start_score"`   // by which the clusters of the start and of the trained network
+	TrainedScore   *float64 `json:"trained_score"` // were compared; null: they were not
+	Inputs         []int    `json:"inputs"`        // columns of what the network sees of the views
 
 	Reading *dataset.Reading `json:"reading"` // how the data were read
 	Notes   []string         `json:"notes"`   // what the data do not support; null: nothing is known
@@ -147,6 +150,7 @@ func newSummary(o *fitOptions, in *input, c *largemvc.Clustering, reading time.D
 		r.ClusterSizes[label]++
 	}
 	r.structured, r.Picked = newStructured(c.Structure, len(in.views)), o.picked
+	r.Starts, r.starts = newStarts(o.starts), o.starts
 	r.Reading, r.Notes, r.IDs, r.Labels = &in.reading, c.Notes, in.ids, c.Labels
 	for _, x := range c.Inputs() {
 		r.Inputs = append(r.Inputs, x.Columns)
@@ -266,6 +270,9 @@ func (r *summary) table(w io.Writer) error {
 	line("clusters", "%d of sizes %s", r.ClustersFound, join(r.ClusterSizes, ", "))
 	if r.Picked != nil {
 		line("", "%v", r.Picked)
+	}
+	if r.Starts != nil {
+		line("start", "%v", r.starts)
 	}
 	if r.Kept {
 		line("", "the clusters of the start, whose score (%.4g) is above the score after training (%.4g)",

@@ -7,6 +7,10 @@
 // the number of classes:
 //
 //	go run -C studies ./choose -data FOLDER
+//
+// With -starts too, it chooses the initial clustering of each set, and prints what that changes:
+//
+//	go run -C studies ./choose -data FOLDER -starts
 package main
 
 import (
@@ -35,12 +39,13 @@ func main() {
 	rows := flag.Int("rows", 1000, "`N` rows of a set at most, drawn at random")
 	share := flag.Float64("share", 0.9, "`PART` of the rows of a set that is drawn at most")
 	draws := flag.String("draws", "0,1,2", "`NUMBERS` of the draws of rows, separated by commas")
+	starts := flag.Bool("starts", false, "choose the initial clustering of whole sets in place of a number of clusters")
 	values := flag.String("values", "", "`FILE` for the values of every number of clusters, as CSV; none by default")
 	flag.Parse()
 	err := error(nil)
 	if *data != "" {
 		err = tryAll(trial{
-			sets: sets.Choice{Path: *data, Only: *only, Warn: os.Stderr}, rows: *rows, share: *share,
+			sets: sets.Choice{Path: *data, Only: *only, Warn: os.Stderr}, rows: *rows, share: *share, starts: *starts,
 		}, *draws, *values)
 	} else {
 		err = run(context.Background(), *out, os.Stdout)
@@ -58,6 +63,9 @@ func tryAll(t trial, draws, values string) error {
 			return fmt.Errorf("-draws: %w", err)
 		}
 		t.draws = append(t.draws, int(draw))
+	}
+	if t.starts {
+		return t.tryStarts(context.Background(), os.Stdout)
 	}
 	if values == "" {
 		return t.try(context.Background(), os.Stdout)

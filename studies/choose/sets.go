@@ -24,6 +24,7 @@ type trial struct {
 	share  float64 // of the rows of a set that are drawn at most
 	draws  []int   // the numbers of the draws
 	values io.Writer
+	starts bool // whether starts are chosen, with all rows of the sets
 }
 
 // judges are what names a number of clusters.

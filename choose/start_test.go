@@ -1,0 +1,111 @@
+package choose
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/comm"
+	"github.com/largemvc/largemvc/machine"
+)
+
+// TestStart: even groups keep the default's start, which costs no stability. The configuration is then as it was.
+func TestStart(t *testing.T) {
+	views, _ := blobViews(90, 3, 0.5, 52, 6, 4)
+	config := largemvc.Config{Clusters: 3, Seed: 4}
+	got, found, err := Start(t.Context(), views, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found.Chosen != 0 || got.StartLabels != nil || got.Preprocess != 0 || len(found.Candidates) != 3 {
+		t.Errorf("%v: %+v", found, got)
+	}
+	for _, c := range found.Candidates {
+		if !math.IsNaN(c.Stability) || !(c.Evenness > 0.9) {
+			t.Errorf("%+v", c)
+		}
+	}
+	config.Preprocess = largemvc.PreprocessZScore
+	if _, found, err = Start(t.Context(), views, config); err != nil || len(found.Candidates) != 2 {
+		t.Errorf("with a standardisation of its own: %v, %v", found, err)
+	}
+}
+
+// TestStartOfUnevenClasses takes other starts on two sets whose classes are uneven, and a fit from there is better. The same
+// seed gives the same start for any number of goroutines.
+func TestStartOfUnevenClasses(t *testing.T) {
+	views, classes := realSet(t, "webkb")
+	config := largemvc.Config{Clusters: 4, Machine: machine.Options{Workers: 1}, NoStructure: true}
+	got, found, err := Start(t.Context(), views, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found.Chosen != 1 || got.Preprocess != largemvc.PreprocessSample || got.StartLabels != nil {
+		t.Errorf("%v", found)
+	}
+	config.Machine.Workers = 3
+	if _, again, err := Start(t.Context(), views, config); err != nil || again.String() != found.String() {
+		t.Errorf("with other workers: %v, %v", again, err)
+	}
+	before, after := accuracy(t, classes, fitted(t, views, config)), accuracy(t, classes, fitted(t, views, got))
+	if after < before+0.01 {
+		t.Errorf("%v: accuracy %v, by default %v", found, after, before)
+	}
+}
+
+func accuracy(t *testing.T, classes []int, c *largemvc.Clustering) float64 {
+	t.Helper()
+	s, err := largemvc.Evaluate(classes, c.Labels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.ACC
+}
+
+// TestStabilityOfStart: the same clusters in all parts have the stability 1, and samples without groups a low one.
+func TestStabilityOfStart(t *testing.T) {
+	views, _ := blobViews(90, 3, 0.2, 52, 6, 4)
+	plain := starters(largemvc.Config{Clusters: 3})[2]
+	got, err := plain.stability(t.Context(), views, partsOf(views, 1))
+	if err != nil || math.Abs(got-1) > 1e-12 {
+		t.Errorf("stability %v, %v", got, err)
+	}
+	noise, _ := blobViews(90, 3, 1e3, 52, 6, 4)
+	if got, err := plain.stability(t.Context(), noise, partsOf(noise, 1)); err != nil || got > 0.8 {
+		t.Errorf("of noise: %v, %v", got, err)
+	}
+	few, _ := blobViews(9, 3, 0.2, 52, 6, 4)
+	plain = starters(largemvc.Config{Clusters: 8})[2]
+	if got, err := plain.stability(t.Context(), few, partsOf(few, 1)); err != nil || !math.IsNaN(got) {
+		t.Errorf("of parts that are too small: %v, %v", got, err)
+	}
+	for n, labels := range map[float64][]int{1: {0, 1, 0, 1}, 0: {1, 1, 1, 1}} {
+		if got := even(labels, 2); got != n {
+			t.Errorf("the evenness of %v is %v", labels, got)
+		}
+	}
+}
+
+// TestStartErrors: what leaves no start to choose is an error before any work.
+func TestStartErrors(t *testing.T) {
+	views, _ := blobViews(40, 2, 0.2, 52, 6, 4)
+	for want, c := range map[string]largemvc.Config{
+		"without neighbours":   {Clusters: 2, Neighborhood: largemvc.Neighborhood{Neighbors: largemvc.None}},
+		"given by StartLabels": {Clusters: 2, StartLabels: slices.Repeat([]int{0, 1}, 20)},
+		"FitSamples is set":    {Clusters: 2, FitSamples: 20},
+		"Clusters is 41":       {Clusters: 41},
+		"Machine.Comm is set":  {Clusters: 2, Machine: machine.Options{Comm: comm.Local(2)[0]}},
+	} {
+		if _, found, err := Start(t.Context(), views, c); err == nil || found != nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := Start(ctx, views, largemvc.Config{Clusters: 2}); err != context.Canceled {
+		t.Error(err)
+	}
+}
