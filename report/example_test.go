@@ -62,6 +62,7 @@ func ExampleWrite() {
 	// Clusters
 	// Confidence
 	// Each cluster
+	// Features
 	// Views
 	// Known classes
 	// Training

@@ -1,0 +1,567 @@
+package report
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/internal/structure"
+	"github.com/largemvc/largemvc/score"
+)
+
+// madeView is a view of values by sample and column.
+func madeView(n, d int, f func(i, j int) float64) largemvc.View {
+	x := make([]float64, n*d)
+	for i := range x {
+		x[i] = f(i/d, i%d)
+	}
+	return largemvc.DenseView(n, d, x)
+}
+
+// fitViews clusters views without training. With a judgement that is not unknown it replaces the one of the fit.
+func fitViews(t *testing.T, views []largemvc.View, clusters int, as score.Judgement) *largemvc.Clustering {
+	t.Helper()
+	c, err := largemvc.Fit(context.Background(), views, largemvc.Config{
+		Clusters: clusters, Epochs: largemvc.None, NoStructure: as != score.StructureUnknown,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if as != score.StructureUnknown {
+		c.Structure.Judgement = as
+	}
+	return c
+}
+
+// noises are values of noise.
+var noises = []struct {
+	name  string
+	value func(r *rand.Rand) float64
+}{
+	{"normal", func(r *rand.Rand) float64 { return r.NormFloat64() }},
+	{"uniform", func(r *rand.Rand) float64 { return r.Float64() }},
+	{"heavy tails", func(r *rand.Rand) float64 { return r.NormFloat64() / math.Sqrt(r.ExpFloat64()) }},
+	{"binary", func(r *rand.Rand) float64 { return math.Floor(r.Float64() + 0.3) }},
+	{"rare", func(r *rand.Rand) float64 { return math.Floor(r.Float64() + 0.03) }},
+	{"mostly zero", func(r *rand.Rand) float64 { return max(0, r.NormFloat64()-1.3) }},
+}
+
+func noiseViews(r *rand.Rand, n int, value func(r *rand.Rand) float64) []largemvc.View {
+	f := func(_, _ int) float64 { return value(r) }
+	return []largemvc.View{madeView(n, 12, f), madeView(n, 30, f)}
+}
+
+// In noise no feature is shown, even if its structure is misjudged and every cluster counts as found again.
+func TestNoiseHasNoFeatures(t *testing.T) {
+	wrong, draws := 0, 0
+	for _, noise := range noises {
+		for _, k := range []int{2, 3, 6} {
+			views := noiseViews(rand.New(rand.NewPCG(uint64(k), 3)), 300, noise.value)
+			c := fitViews(t, views, k, score.StructureWeak)
+			found, err := Features(context.Background(), c, Options{Views: views})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(found.Features) > 0 {
+				t.Errorf("%s in %d clusters: %+v", noise.name, k, found.Features)
+			}
+			s := searchOf(t, c, Options{Views: views})
+			for _, run := range s.runs {
+				for k := range run.overlap {
+					run.overlap[k] = 1
+				}
+			}
+			if err := s.test(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			if s.out.Tests < 42*k*9/10 {
+				t.Errorf("%s in %d clusters: %d tests", noise.name, k, s.out.Tests)
+			}
+			draws++
+			if len(s.out.Features) > 0 {
+				wrong++
+			}
+		}
+	}
+	if wrong > draws/9 { // more have a chance of 0.06 at a rate of 0.05
+		t.Errorf("%d of %d draws of noise have features", wrong, draws)
+	}
+}
+
+// searchOf clusters the halves of a result's samples.
+func searchOf(t *testing.T, c *largemvc.Clustering, o Options) *search {
+	t.Helper()
+	r, err := ofClustering(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.complete(len(c.Labels), len(o.Views)); err != nil {
+		t.Fatal(err)
+	}
+	out := &Importance{Clusters: make([]ClusterSupport, r.clusters()), Views: make([]ViewSupport, len(o.Views))}
+	s := newSearch(r, &o, out)
+	if err := s.cluster(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Planted features are found, in dense and in sparse views, and features of noise beside them are not.
+func TestPlantedFeatures(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 3))
+	const n, k, d, telling = 400, 4, 40, 12
+	dense := func(shift float64) largemvc.View {
+		return madeView(n, d, func(i, j int) float64 {
+			x := r.NormFloat64()
+			if j < telling && j%k == i%k {
+				x += shift
+			}
+			return x
+		})
+	}
+	var ptr, cols []int
+	var values []float64
+	ptr = append(ptr, 0)
+	for i := range n {
+		for j := range d {
+			if share := 0.05; r.Float64() < share || j < telling && j%k == i%k && r.Float64() < 0.6 {
+				cols, values = append(cols, j), append(values, 1+r.Float64())
+			}
+		}
+		ptr = append(ptr, len(cols))
+	}
+	short := make([]int32, len(cols))
+	for q, j := range cols {
+		short[q] = int32(j)
+	}
+	views := []largemvc.View{dense(3), largemvc.SparseView(n, d, ptr, short, values), dense(0)}
+	c := fitViews(t, views, k, score.StructureUnknown)
+	found, err := Features(context.Background(), c, Options{Views: views})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found.Untested != "" || found.Samples != n || found.Tests != 3*d*k {
+		t.Errorf("%v: %d samples, %d tests, %q", c.Structure, found.Samples, found.Tests, found.Untested)
+	}
+	up, wrong := 0, 0
+	for _, f := range found.Features {
+		own := f.Column%k == majority(c.Labels, f.Cluster, k) && f.View < 2 && f.Column < telling
+		switch {
+		case own && f.Effect > 0:
+			up++
+		case f.View == 2 || f.Column >= telling:
+			wrong++
+		}
+	}
+	if up != 2*telling || wrong > 3 {
+		t.Errorf("%d of %d planted features, and %d others, are found", up, 2*telling, wrong)
+	}
+	for k, s := range found.Clusters {
+		if s.Again < 0.9 || !s.Tested {
+			t.Errorf("cluster %d: %+v", k, s)
+		}
+	}
+	if a := found.Views; a[0].Agreement < 0.5 || a[1].Agreement < 0.3 || math.Abs(a[2].Agreement) > 0.05 {
+		t.Errorf("views %+v", a)
+	}
+}
+
+// majority is the most frequent class i mod classes of the samples of a cluster.
+func majority(labels []int, cluster, classes int) int {
+	count := make([]int, classes)
+	for i, k := range labels {
+		if k == cluster {
+			count[i%classes]++
+		}
+	}
+	return slices.Index(count, slices.Max(count))
+}
+
+// The figures of features, clusters and views are those of their definitions.
+func TestFeaturesLiteral(t *testing.T) {
+	f := fitSet(t, 240)
+	o := f.options
+	o.Views = []largemvc.View{f.views[0], f.views[1].WithPresent(everyThird(240))}
+	f.c.Structure.Judgement = score.StructureClear
+	found, err := Features(context.Background(), f.c, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := searchOf(t, f.c, o)
+	type passed struct {
+		k, v, j int
+		effect  float64
+	}
+	var all []passed
+	var p []float64
+	for v, x := range o.Views {
+		n, d := x.Dims()
+		for j := range d {
+			run := s.runs[s.fold[v][j]]
+			for k := range s.clusters {
+				if literalOverlap(run.Labels, f.c.Labels, k) < foundAgain {
+					continue
+				}
+				var in, out, every []float64
+				q := rankSum{}
+				for half := range 2 {
+					var values []float64
+					var mine []bool
+					for i := range n {
+						if x.Has(i) && run.Labels[i] >= 0 && run.Half[i] == half {
+							a := x.Row(nil, i)[j]
+							values, mine, every = append(values, a), append(mine, run.Labels[i] == k), append(every, a)
+							if run.Labels[i] == k {
+								in = append(in, a)
+							} else {
+								out = append(out, a)
+							}
+						}
+					}
+					addRanks(&q, values, mine)
+				}
+				all = append(all, passed{k, v, j, (mean(in) - mean(out)) / spreadOf(every)})
+				p = append(p, q.p())
+			}
+		}
+	}
+	if found.Tests != len(all) {
+		t.Errorf("%d tests, want %d", found.Tests, len(all))
+	}
+	sorted, limit := slices.Sorted(slices.Values(p)), 0.0
+	for i, x := range sorted {
+		if x*float64(len(p)) <= falseShare*float64(i+1) {
+			limit = x
+		}
+	}
+	want := map[[3]int]float64{}
+	for i, x := range all {
+		if p[i] <= limit && math.Abs(x.effect) >= smallestEffect {
+			want[[3]int{x.k, x.v, x.j}] = x.effect
+		}
+	}
+	if len(want) != len(found.Features) || len(want) < 10 {
+		t.Errorf("%d features, want %d", len(found.Features), len(want))
+	}
+	for q, g := range found.Features {
+		if e, ok := want[[3]int{g.Cluster, g.View, g.Column}]; !ok || math.Abs(e-g.Effect) > 1e-9 || g.Effects[g.Cluster] != g.Effect {
+			t.Errorf("%+v: want the effect %g", g, e)
+		}
+		if q > 0 && found.Features[q-1].Cluster == g.Cluster && math.Abs(found.Features[q-1].Effect) < math.Abs(g.Effect) {
+			t.Errorf("the effects of cluster %d are not sorted", g.Cluster)
+		}
+	}
+	for k, c := range found.Clusters {
+		count, size := map[int]float64{}, 0.0
+		for i, l := range f.c.Labels {
+			if l == k {
+				size++
+				count[s.runs[allFeatures].Labels[i]]++
+			}
+		}
+		if c.Again != count[k]/size {
+			t.Errorf("cluster %d is found again at %g, want %g", k, c.Again, count[k]/size)
+		}
+		if c.Other >= 0 && (c.Lost != count[c.Other]/size || c.Other == k) {
+			t.Errorf("cluster %d loses %g to %d, want %g", k, c.Lost, c.Other, count[c.Other]/size)
+		}
+	}
+}
+
+// The figures of views are those of their definitions: samples are given to the nearest mean of the other half.
+func TestViewSupportLiteral(t *testing.T) {
+	f := fitSet(t, 240)
+	o := f.options
+	o.Views = []largemvc.View{f.views[0], f.views[1].WithPresent(everyThird(240))}
+	f.c.Structure.Judgement = score.StructureClear
+	found, err := Features(context.Background(), f.c, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := searchOf(t, f.c, o)
+	for v, x := range o.Views {
+		agreement := 0.0
+		right, size := make([]float64, s.clusters), make([]float64, s.clusters)
+		for fold := range featureFolds {
+			run := s.runs[fold]
+			for half := range 2 {
+				var given, voted []int
+				for i, vote := range literalPlaces(s, x, v, fold, half) {
+					given, voted = append(given, run.Labels[i]), append(voted, vote)
+					if size[run.Labels[i]]++; vote == run.Labels[i] {
+						right[vote]++
+					}
+				}
+				table, err := score.NewContingency(given, voted)
+				if err != nil {
+					t.Fatal(err)
+				}
+				agreement += table.Pairs().ARI() / 4
+			}
+		}
+		if math.Abs(found.Views[v].Agreement-agreement) > 1e-9 || agreement < 0.3 {
+			t.Errorf("view %d: %g, want %g", v, found.Views[v].Agreement, agreement)
+		}
+		for k, c := range found.Clusters {
+			if want := right[k] / size[k]; c.Tested && math.Abs(c.Views[v]-want) > 1e-9 {
+				t.Errorf("view %d places %g of cluster %d, want %g", v, c.Views[v], k, want)
+			}
+		}
+	}
+}
+
+// literalPlaces returns the nearest cluster mean of the samples of a half, by features of a fold in standard deviations.
+func literalPlaces(s *search, x largemvc.View, v, fold, half int) map[int]int {
+	run, columns := s.runs[fold], s.columns(v, fold, true)
+	points, means := make([][]float64, len(run.Labels)), make([][]float64, s.clusters)
+	for k := range means {
+		means[k] = make([]float64, len(columns))
+	}
+	for i := range points {
+		points[i] = make([]float64, len(columns))
+	}
+	for q, j := range columns {
+		var others []float64
+		of := make([][]float64, s.clusters)
+		for i, k := range run.Labels {
+			if x.Has(i) && k >= 0 && run.Half[i] != half {
+				a := x.Row(nil, i)[j]
+				others, of[k] = append(others, a), append(of[k], a)
+			}
+		}
+		center, deviation := mean(others), spreadOf(others)
+		for i := range points {
+			points[i][q] = (x.Row(nil, i)[j] - center) / deviation
+		}
+		for k := range of {
+			means[k][q] = (mean(of[k]) - center) / deviation
+		}
+	}
+	out := map[int]int{}
+	for i, k := range run.Labels {
+		if k < 0 || run.Half[i] != half || !x.Has(i) {
+			continue
+		}
+		least := math.Inf(1)
+		for l, m := range means {
+			d := 0.0
+			for q := range m {
+				d += (points[i][q] - m[q]) * (points[i][q] - m[q])
+			}
+			if d < least {
+				least, out[i] = d, l
+			}
+		}
+	}
+	return out
+}
+
+func everyThird(n int) []bool {
+	out := make([]bool, n)
+	for i := range out {
+		out[i] = i%3 != 1
+	}
+	return out
+}
+
+func literalOverlap(a, b []int, k int) float64 {
+	both, either := 0.0, 0.0
+	for i := range a {
+		if a[i] < 0 {
+			continue
+		}
+		if a[i] == k && b[i] == k {
+			both++
+		}
+		if a[i] == k || b[i] == k {
+			either++
+		}
+	}
+	return both / either
+}
+
+func mean(x []float64) float64 {
+	sum := 0.0
+	for _, a := range x {
+		sum += a
+	}
+	return sum / float64(len(x))
+}
+
+func spreadOf(x []float64) float64 {
+	sum, m := 0.0, mean(x)
+	for _, a := range x {
+		sum += (a - m) * (a - m)
+	}
+	return math.Sqrt(sum / float64(len(x)))
+}
+
+// addRanks adds the rank sum of marked values, divided by their number, and its moments over all choices of so many values.
+func addRanks(q *rankSum, values []float64, mine []bool) {
+	n, marked := float64(len(values)), 0.0
+	scores := make([]float64, len(values))
+	for i, a := range values {
+		for _, b := range values {
+			if b < a {
+				scores[i]++
+			} else if b == a {
+				scores[i] += 0.5
+			}
+		}
+		scores[i] = (scores[i] - n/2) / n // half a rank less, as the mean is
+		if mine[i] {
+			q.sum += scores[i]
+			marked++
+		}
+	}
+	for _, s := range scores {
+		q.variance += s * s / n * marked * (n - marked) / (n - 1)
+		q.third += s * s * s / n * marked * (n - marked) * (n - 2*marked) / (n - 1) / (n - 2)
+	}
+}
+
+// Zeros that no entry holds have their place among negative and positive values, and equal values their mean rank.
+func TestRanksOfEntries(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 3))
+	for range 50 {
+		const n, clusters = 40, 3
+		tester := newTester(&search{clusters: clusters})
+		low := r.IntN(3) - 4
+		values, label := make([]float64, n), make([]int, n)
+		for i := range n {
+			values[i], label[i] = float64(low+r.IntN(6)), r.IntN(clusters)
+			if values[i] == 0 {
+				tester.zeros[label[i]]++
+			} else {
+				tester.values = append(tester.values, structure.Entry{Row: label[i], Value: values[i]})
+			}
+		}
+		tester.rank()
+		for k, got := range tester.ranks {
+			want, mine := rankSum{}, make([]bool, n)
+			for i := range n {
+				mine[i] = label[i] == k
+			}
+			addRanks(&want, values, mine)
+			if math.Abs(got.sum-want.sum)+math.Abs(got.variance-want.variance)+math.Abs(got.third-want.third) > 1e-9 {
+				t.Fatalf("%v, want %v", got, want)
+			}
+		}
+	}
+}
+
+// The moments of a rank sum are those of all choices of samples, and its p-value is near their share.
+func TestRankSum(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 3))
+	for name, value := range map[string]func() float64{
+		"distinct": func() float64 { return r.NormFloat64() },
+		"ties":     func() float64 { return math.Floor(4 * r.Float64()) },
+		"rare":     func() float64 { return math.Floor(r.Float64() + 0.15) },
+	} {
+		const n, size, draws = 60, 9, 40_000
+		values := make([]float64, n)
+		for i := range values {
+			values[i] = value()
+		}
+		sums := make([]float64, draws)
+		var q rankSum
+		for d := range sums {
+			mine := make([]bool, n)
+			for _, i := range r.Perm(n)[:size] {
+				mine[i] = true
+			}
+			q = rankSum{}
+			addRanks(&q, values, mine)
+			sums[d] = q.sum
+		}
+		second, third := 0.0, 0.0
+		for _, s := range sums {
+			second, third = second+s*s/draws, third+s*s*s/draws
+		}
+		if math.Abs(second/q.variance-1) > 0.05 || math.Abs(third-q.third) > 0.1*math.Pow(q.variance, 1.5) {
+			t.Errorf("%s: variance %g and third moment %g, want %g and %g", name, q.variance, q.third, second, third)
+		}
+		slices.Sort(sums)
+		for _, share := range []float64{0.9, 0.99, 0.999} {
+			q.sum = sums[int(share*draws)]
+			above := 0.0
+			for _, s := range sums {
+				if s >= q.sum-1e-9 {
+					above += 1. / draws
+				}
+			}
+			if p := q.p(); p < above/2 || p > 6*above {
+				t.Errorf("%s: p %g where %g of the sums are as large", name, p, above)
+			}
+		}
+	}
+	for z, want := range map[float64]float64{0: 1, 1.959964: 0.05, -3: 0.0026998} {
+		if p := (rankSum{z, 1, 0}).p(); math.Abs(p-want) > 1e-6 {
+			t.Errorf("z %g has p %g, want %g", z, p, want)
+		}
+	}
+	if a, b := (rankSum{3, 1, 0.0099}).p(), (rankSum{3, 1, 0.0101}).p(); math.Abs(a/b-1) > 0.06 {
+		t.Errorf("p jumps from %g to %g", a, b)
+	}
+	if p := (rankSum{-5, 1, 1}).p(); p <= 0 {
+		t.Errorf("p %g", p)
+	}
+}
+
+func TestRejected(t *testing.T) {
+	var of []Feature
+	for j, p := range []float64{0.03, 0.001, 0.019, 0.049, 0.013} {
+		of = append(of, Feature{Column: j, P: p})
+	}
+	// Of ten tests: 0.001 ≤ 0.005, 0.013 > 0.010, 0.019 > 0.015, 0.030 > 0.020, 0.049 > 0.025.
+	if got := rejected(slices.Clone(of), 10); len(got) != 1 || got[0].Column != 1 {
+		t.Errorf("%+v", got)
+	}
+	// Of five tests: 0.030 ≤ 0.040 and 0.049 ≤ 0.050.
+	if got := rejected(slices.Clone(of), 5); len(got) != 5 {
+		t.Errorf("%+v", got)
+	}
+	if got := rejected(nil, 0); len(got) != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Where nothing can be tested, the result says why, and the page too.
+func TestUntested(t *testing.T) {
+	noise := noiseViews(rand.New(rand.NewPCG(1, 3)), 120, noises[0].value)
+	for name, test := range map[string]struct {
+		views    []largemvc.View
+		clusters int
+		as       score.Judgement
+		want     string
+	}{
+		"none":      {noise, 3, score.StructureNone, "noise would have clusters as good"},
+		"unknown":   {noiseViews(rand.New(rand.NewPCG(1, 3)), 20, noises[0].value), 2, score.StructureUnknown, "it was not judged"},
+		"one":       {noise, 1, score.StructureUnknown, "there is one cluster"},
+		"not again": {noise, 6, score.StructureWeak, "no cluster is found again"},
+	} {
+		c := fitViews(t, test.views, test.clusters, test.as)
+		found, err := Features(context.Background(), c, Options{Views: test.views})
+		if err != nil || !strings.Contains(found.Untested, test.want) || found.Features != nil {
+			t.Errorf("%s: %+v, %v", name, found, err)
+		}
+		f := &fitted{c: c}
+		html := f.page(t, Options{Views: test.views})
+		if !strings.Contains(html, `id="untested">The page shows no features that tell clusters: `+found.Untested) {
+			t.Errorf("%s: the page does not say why nothing is tested", name)
+		}
+		for _, never := range []string{`id="heat"`, "Told best by", "tells the clusters best", `id="view-support"`, "Found again"} {
+			if strings.Contains(shown(html), never) {
+				t.Errorf("%s: the page has %q", name, never)
+			}
+		}
+	}
+	if _, err := Features(context.Background(), fitViews(t, noise, 3, score.StructureNone), Options{}); err == nil ||
+		!strings.Contains(err.Error(), "Options.Views is empty") {
+		t.Errorf("without views: %v", err)
+	}
+}
