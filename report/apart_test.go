@@ -103,7 +103,8 @@ func TestLabelsFile(t *testing.T) {
 	if err != nil || fmt.Sprint(records) != "[[id sample label] [a,\"b\" 0 2] [c 1 0]]" {
 		t.Errorf("%q, %v", records, err)
 	}
-	if got := string(labelsURL([]int{1}, nil)); !strings.HasSuffix(got, base64.StdEncoding.EncodeToString([]byte("sample,label\n0,1\n"))) {
+	want := base64.StdEncoding.EncodeToString([]byte("sample,label\n0,1\n"))
+	if got := string(labelsURL([]int{1}, nil)); !strings.HasSuffix(got, want) {
 		t.Errorf("%s", got)
 	}
 	if got := labelsURL(make([]int, mostLabelBytes/8), nil); got != "" {

@@ -195,8 +195,8 @@ func newSearch(r *result, o *Options, out *Importance) *search {
 func searchOptions(r *result, o *Options) structure.Options {
 	c := r.predictor.Config()
 	return structure.Options{
-		Clusters: r.clusters(), Kind: prepare.Kind(c.Preprocess), Neighbors: max(c.Neighborhood.Neighbors, 0), Steps: heldOutSteps,
-		Seed: o.Seed, Workers: o.Workers,
+		Clusters: r.clusters(), Kind: prepare.Kind(c.Preprocess), Neighbors: max(c.Neighborhood.Neighbors, 0),
+		Steps: heldOutSteps, Seed: o.Seed, Workers: o.Workers,
 	}
 }
 

@@ -248,7 +248,8 @@ func TestFeaturesLiteral(t *testing.T) {
 		t.Errorf("%d features, want %d", len(found.Features), len(want))
 	}
 	for q, g := range found.Features {
-		if e, ok := want[[3]int{g.Cluster, g.View, g.Column}]; !ok || math.Abs(e-g.Effect) > 1e-9 || g.Effects[g.Cluster] != g.Effect {
+		e, ok := want[[3]int{g.Cluster, g.View, g.Column}]
+		if !ok || math.Abs(e-g.Effect) > 1e-9 || g.Effects[g.Cluster] != g.Effect {
 			t.Errorf("%+v: want the effect %g", g, e)
 		}
 		if q > 0 && found.Features[q-1].Cluster == g.Cluster && math.Abs(found.Features[q-1].Effect) < math.Abs(g.Effect) {
@@ -533,6 +534,7 @@ func TestRejected(t *testing.T) {
 // Where nothing can be tested, the result says why, and the page too.
 func TestUntested(t *testing.T) {
 	noise := noiseViews(rand.New(rand.NewPCG(1, 3)), 120, noises[0].value)
+	few := noiseViews(rand.New(rand.NewPCG(1, 3)), 20, noises[0].value)
 	for name, test := range map[string]struct {
 		views    []largemvc.View
 		clusters int
@@ -540,7 +542,7 @@ func TestUntested(t *testing.T) {
 		want     string
 	}{
 		"none":      {noise, 3, score.StructureNone, "noise would have clusters as good"},
-		"unknown":   {noiseViews(rand.New(rand.NewPCG(1, 3)), 20, noises[0].value), 2, score.StructureUnknown, "it was not judged"},
+		"unknown":   {few, 2, score.StructureUnknown, "it was not judged"},
 		"one":       {noise, 1, score.StructureUnknown, "there is one cluster"},
 		"not again": {noise, 6, score.StructureWeak, "no cluster is found again"},
 	} {
@@ -554,7 +556,9 @@ func TestUntested(t *testing.T) {
 		if !strings.Contains(html, `id="untested">The page shows no features that tell clusters: `+found.Untested) {
 			t.Errorf("%s: the page does not say why nothing is tested", name)
 		}
-		for _, never := range []string{`id="heat"`, "Told best by", "tells the clusters best", `id="view-support"`, "Found again"} {
+		for _, never := range []string{
+			`id="heat"`, "Told best by", "tells the clusters best", `id="view-support"`, "Found again",
+		} {
 			if strings.Contains(shown(html), never) {
 				t.Errorf("%s: the page has %q", name, never)
 			}

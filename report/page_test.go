@@ -400,7 +400,8 @@ func TestWritePredictions(t *testing.T) {
 	if err := WritePredictions(context.Background(), &b, p, f.views, o); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"were given by a trained model", "In the training", "samples of the training", "no features that tell clusters: a model labelled these samples",
+	for _, want := range []string{"were given by a trained model", "In the training", "samples of the training",
+		"no features that tell clusters: a model labelled these samples",
 		"of the samples are farther from the training than 95 % of its own samples", "Histogram of the novelty"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the page lacks %q", want)
