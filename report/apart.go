@@ -75,20 +75,25 @@ func apartOf(labels []int, clusters int, distance func(i, j int) float64) *apart
 		}
 	}
 	for k := range clusters {
-		out.nearest[k], out.separation[k] = -1, math.NaN()
 		if size[k] == 0 {
 			out.silhouette[k] = math.NaN()
-			continue
 		}
-		least := math.Inf(1)
-		for l := range clusters {
-			if d := between[k*clusters+l] / (size[k] * size[l]); l != k && size[l] > 0 && d < least {
-				out.nearest[k], least = l, d
-			}
-		}
-		if within := between[k*clusters+k] / (size[k] * (size[k] - 1)); size[k] > 1 && least > 0 {
-			out.separation[k] = 1 - within/least
-		}
+		out.nearest[k], out.separation[k] = neighbourOf(k, size, between[k*clusters:(k+1)*clusters])
 	}
 	return out
+}
+
+// neighbourOf returns the cluster nearest to k and the separation of the two. sums are sums of distances from samples of k.
+func neighbourOf(k int, size, sums []float64) (nearest int, separation float64) {
+	nearest = -1
+	least := math.Inf(1)
+	for l, sum := range sums {
+		if d := sum / (size[k] * size[l]); l != k && size[l] > 0 && d < least {
+			nearest, least = l, d
+		}
+	}
+	if size[k] < 2 || least == 0 {
+		return nearest, math.NaN()
+	}
+	return nearest, 1 - sums[k]/(size[k]*(size[k]-1))/least
 }

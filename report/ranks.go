@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -46,25 +47,7 @@ func (t *tester) feature(v, j int, column []structure.Entry) (passed []Feature, 
 	clear(t.moments)
 	t.total = sums{}
 	for half := range 2 {
-		t.values = t.values[:0]
-		clear(t.zeros)
-		for i, k := range run.Labels {
-			if k >= 0 && run.Half[i] == half && t.views[v].Has(i) {
-				t.zeros[k]++
-			}
-		}
-		for _, e := range column {
-			if k := run.Labels[e.Row]; k >= 0 && run.Half[e.Row] == half {
-				t.values = append(t.values, structure.Entry{Row: k, Value: e.Value})
-				t.zeros[k]--
-				t.moments[k].add(e.Value)
-				t.total.add(e.Value)
-			}
-		}
-		for k, n := range t.zeros {
-			t.moments[k].count += n
-			t.total.count += n
-		}
+		t.gather(run, v, half, column)
 		t.rank()
 	}
 	deviation := t.total.deviation()
@@ -90,6 +73,29 @@ func (t *tester) feature(v, j int, column []structure.Entry) (passed []Feature, 
 		})
 	}
 	return passed, tests
+}
+
+// gather sets the values and zeros of a half, and adds them to the moments.
+func (t *tester) gather(run *heldOut, v, half int, column []structure.Entry) {
+	t.values = t.values[:0]
+	clear(t.zeros)
+	for i, k := range run.Labels {
+		if k >= 0 && run.Half[i] == half && t.views[v].Has(i) {
+			t.zeros[k]++
+		}
+	}
+	for _, e := range column {
+		if k := run.Labels[e.Row]; k >= 0 && run.Half[e.Row] == half {
+			t.values = append(t.values, structure.Entry{Row: k, Value: e.Value})
+			t.zeros[k]--
+			t.moments[k].add(e.Value)
+			t.total.add(e.Value)
+		}
+	}
+	for k, n := range t.zeros {
+		t.moments[k].count += n
+		t.total.count += n
+	}
 }
 
 // deviation is the standard deviation; 0 for values that are equal within rounding.
@@ -134,15 +140,7 @@ func (t *tester) rank() {
 	if n += zeros; n < 3 {
 		return
 	}
-	slices.SortFunc(t.values, func(a, b structure.Entry) int {
-		switch {
-		case a.Value < b.Value:
-			return -1
-		case a.Value > b.Value:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(t.values, func(a, b structure.Entry) int { return cmp.Compare(a.Value, b.Value) })
 	clear(t.scores)
 	below, second, third := 0.0, 0.0, 0.0
 	tie := func(count float64, add func(score float64)) {

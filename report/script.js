@@ -243,6 +243,7 @@
   figure.addEventListener('pointerleave', hide);
   figure.addEventListener('pointerdown', function (event) {
     if (view.zoom === 1) return;
+    hide();
     dragged = place(event);
     figure.setPointerCapture(event.pointerId);
   });

@@ -125,7 +125,7 @@ func (p *page) sayFeatures(say func(string, ...any)) {
 	if len(distinct) == 1 {
 		tell = "tells"
 	}
-	say("%s %s at least one cluster from the others, as samples and features show that had no part in finding it.",
+	say("%s %s at least one cluster from the others, in samples that had no part in finding it, and without the feature itself.",
 		plural(len(distinct), "feature"), tell)
 	views := p.Importance.Views
 	best, worst := -1, -1
