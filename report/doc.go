@@ -23,7 +23,7 @@
 // Silhouettes and separations are measured in the prepared views. In the representation H they would be high for noise, too:
 // training makes clusters tight.
 //
-// # Features that tell clusters
+// # Features that distinguish clusters
 //
 // The effect of a feature is its mean over the cluster less its mean over all other samples, in standard deviations over all
 // samples. Clusters of noise have large effects, because a clustering parts samples by their features. So effects are measured

@@ -113,7 +113,7 @@ func ExampleWriteChoices() {
 	// Output: true 3
 }
 
-// The features that tell clusters apart, without a page.
+// The features that distinguish clusters apart, without a page.
 func ExampleFeatures() {
 	ctx := context.Background()
 	x, _ := products()

@@ -16,7 +16,7 @@ import (
 	"github.com/largemvc/largemvc/score"
 )
 
-// Importance holds the features and the views that tell the clusters from each other. The package's documentation says how they
+// Importance holds the features and the views that distinguish the clusters. The package's documentation says how they
 // are found.
 type Importance struct {
 	Samples  int              // samples that were looked at
@@ -27,7 +27,7 @@ type Importance struct {
 	Views    []ViewSupport    // one a view
 }
 
-// Feature is a feature that tells a cluster from all others.
+// Feature is a feature that distinguishes a cluster from all others.
 type Feature struct {
 	Cluster, View, Column int
 	ViewName, Name        string
@@ -46,7 +46,7 @@ type ClusterSupport struct {
 	Views  []float64 // per view: share of its samples that the view places in it; NaN: not tested
 }
 
-// ViewSupport says how well a view tells the clusters.
+// ViewSupport says how well a view distinguishes the clusters.
 type ViewSupport struct {
 	Name string
 	// Agreement is the adjusted Rand index between the clusters and the clusters in which the view places samples. 0 is chance, 1
@@ -70,8 +70,8 @@ const (
 	streamOfSamples = 18
 )
 
-// Features finds the features and the views that tell the clusters of Fit from each other, in Options.Views. It needs no page:
-// Write calls it too. Of the options it uses Views, Seed, Workers and Progress. Errors are those of Write; no Views are an error.
+// Features finds the features and the views that distinguish the clusters of Fit, in Options.Views. A page of Write has them too.
+// Of the options it uses Views, Seed, Workers and Progress. Errors are those of Write; no Views are an error.
 func Features(ctx context.Context, c *largemvc.Clustering, o Options) (*Importance, error) {
 	if err := parallel.CheckContext(ctx); err != nil {
 		return nil, err

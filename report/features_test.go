@@ -582,11 +582,11 @@ func TestUntested(t *testing.T) {
 		}
 		f := &fitted{c: c}
 		html := f.page(t, Options{Views: test.views})
-		if !strings.Contains(html, `id="untested">The page shows no features that tell clusters: `+found.Untested) {
+		if !strings.Contains(html, `id="untested">The page shows no features that distinguish clusters: `+found.Untested) {
 			t.Errorf("%s: the page does not say why nothing is tested", name)
 		}
 		for _, never := range []string{
-			`id="heat"`, "Told best by", "tells the clusters best", `id="view-support"`, "Found again",
+			`id="heat"`, "Best view", "distinguishes the clusters best", `id="view-support"`, "Found again",
 		} {
 			if strings.Contains(shown(html), never) {
 				t.Errorf("%s: the page has %q", name, never)

@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// heatMap shows the effects of the features that tell clusters in all clusters.
+// heatMap shows the effects of the features that distinguish clusters in all clusters.
 type heatMap struct {
 	Clusters int // columns, from cluster 0
 	Rows     []heatRow
@@ -26,7 +26,7 @@ type heatCell struct {
 	Size   float64 // NaN: not tested
 	Shade  float64 // 0 to 1
 	Below  bool    // Size is negative
-	Passed bool    // it is among the features that tell the cluster
+	Passed bool    // it is among the features that distinguish the cluster
 }
 
 // Known says whether the feature was tested in the cluster.

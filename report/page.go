@@ -149,7 +149,7 @@ type page struct {
 	Config  []Fact
 }
 
-// Tested says whether the page has features that tell clusters.
+// Tested says whether the page has features that distinguish clusters.
 func (p *page) Tested() bool { return p.Importance != nil && p.Importance.Untested == "" }
 
 // clusterRow is what there is to say of a cluster.
@@ -167,7 +167,7 @@ type clusterRow struct {
 	ClassShare float64
 	Typical    []string
 	Features   []Feature // the largest
-	More       int       // features that tell it beside those
+	More       int       // features that distinguish it beside those
 	Alone      []viewShare
 	Best       *viewShare
 }
@@ -332,7 +332,7 @@ func (p *page) addApart(ctx context.Context, r *result, o *Options) error {
 // mostFeatures is the number of features of a cluster that are shown.
 const mostFeatures = 8
 
-// addFeatures shows the features and views that tell clusters.
+// addFeatures shows the features and views that distinguish clusters.
 func (p *page) addFeatures(ctx context.Context, r *result, o *Options, sure *certainty) (err error) {
 	if o.Views == nil {
 		return nil

@@ -401,7 +401,7 @@ func TestWritePredictions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"were given by a trained model", "In the training", "samples of the training",
-		"no features that tell clusters: a model labelled these samples",
+		"no features that distinguish clusters: a model labelled these samples",
 		"of the samples are farther from the training than 95 % of its own samples", "Histogram of the novelty"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the page lacks %q", want)

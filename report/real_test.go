@@ -12,8 +12,8 @@ import (
 	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
-// Public sets have features that tell their clusters. A copy of a view whose rows are those of other samples has none of them,
-// beyond the stated share.
+// Public sets have features that distinguish their clusters. A copy of a view whose rows are those of other samples has no more
+// of them than the stated share.
 func TestFeaturesOfPublicSets(t *testing.T) {
 	folder := testutil.RealSets(t)
 	for _, set := range []struct {

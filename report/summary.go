@@ -112,7 +112,7 @@ func (p *page) compareClusters(say func(string, ...any)) {
 	}
 }
 
-// sayFeatures says how many features tell clusters, and which view tells them best and least.
+// sayFeatures says how many features distinguish clusters, and which view does it best and least.
 func (p *page) sayFeatures(say func(string, ...any)) {
 	if !p.Tested() {
 		return
@@ -121,12 +121,12 @@ func (p *page) sayFeatures(say func(string, ...any)) {
 	for _, f := range p.Importance.Features {
 		distinct[[2]int{f.View, f.Column}] = true
 	}
-	tell := "tell"
+	verb := "distinguish"
 	if len(distinct) == 1 {
-		tell = "tells"
+		verb = "distinguishes"
 	}
 	say("%s %s at least one cluster from the others, in samples that had no part in finding it, and without the feature itself.",
-		plural(len(distinct), "feature"), tell)
+		plural(len(distinct), "feature"), verb)
 	views := p.Importance.Views
 	best, worst := -1, -1
 	for v, x := range views {
@@ -141,7 +141,7 @@ func (p *page) sayFeatures(say func(string, ...any)) {
 		}
 	}
 	if best != worst {
-		say("Of the views, %s tells the clusters best (agreement %s; 0 is chance, 1 equal), %s least (%s).", views[best].Name,
-			fixed(views[best].Agreement), views[worst].Name, fixed(views[worst].Agreement))
+		say("Of the views, %s distinguishes the clusters best (agreement %s; 0 is chance, 1 equal), %s least (%s).",
+			views[best].Name, fixed(views[best].Agreement), views[worst].Name, fixed(views[worst].Agreement))
 	}
 }

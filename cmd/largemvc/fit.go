@@ -86,9 +86,8 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 		o.writeLabels(stdout, in, result),
 		o.output("save").write(stdout, func(w io.Writer) error { _, err := result.WriteTo(w); return err }, result.Save),
 		writeEmbedding(o.output("embedding"), result.H, in.ids),
-		untrusted,
 		o.findFeatures(ctx, in, result, bar),
-		writeTrust(stdout, o.output("trust"), in, trusted),
+		errors.Join(untrusted, writeTrust(stdout, o.output("trust"), in, trusted)),
 		o.writePage(ctx, stdout, in, result, trusted, reading, bar),
 		o.writeSummary(stdout, stderr, in, result, reading),
 	}

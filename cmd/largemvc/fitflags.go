@@ -58,7 +58,7 @@ func fitFlags(o *fitOptions) *flags {
 	f.string(&o.embedding, "embedding", "`FILE` for the representation H, .npy, .npz or .csv;\n"+interrupted+"; none by default")
 	f.output(&o.trust, "trust", "`FILE` for the trust in the rows"+aboutTrust+"; it needs neighbours, and the memory of the "+
 		"data once more;\n"+interrupted)
-	f.int(&o.features, "features", 0, "`N` features of each cluster that tell it from the others, in the summary and in "+
+	f.int(&o.features, "features", 0, "`N` features of each cluster that distinguish it from the others, in the summary and in "+
 		"-json (docs/trust.md);\nit needs the memory of the data once more; 0: none")
 	f.bool(&c.NoStructure, "no-structure", "do not judge whether the samples have clusters at all")
 	f.bool(&o.json, "json", "print one JSON object instead of the summary; unknown values are null")

@@ -19,7 +19,7 @@ type important struct {
 	Support  []*float64 `json:"view_support"`      // per view: agreement with the clusters
 }
 
-// telling is a feature that tells a cluster from all others.
+// telling is a feature that distinguishes a cluster from all others.
 type telling struct {
 	Cluster   int     `json:"cluster"`
 	View      string  `json:"view"`
