@@ -3,6 +3,7 @@ package report
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/largemvc/largemvc/internal/structure"
 	"github.com/largemvc/largemvc/internal/view"
@@ -41,54 +42,62 @@ func newApart(ctx context.Context, r *result, o *Options) (*apart, error) {
 
 // apartOf computes the figures of labelled samples from their distances. It returns nil for fewer than two clusters.
 func apartOf(labels []int, clusters int, distance func(i, j int) float64) *apart {
-	size, found := make([]float64, clusters), 0
-	for _, k := range labels {
-		if size[k]++; size[k] == 1 {
-			found++
-		}
-	}
-	if found < 2 {
+	present := slices.Compact(slices.Sorted(slices.Values(labels))) // far fewer than clusters if there are very many
+	if len(present) < 2 {
 		return nil
 	}
 	out := &apart{
 		samples: len(labels), silhouette: make([]float64, clusters), nearest: make([]int, clusters),
 		separation: make([]float64, clusters),
 	}
-	between := make([]float64, clusters*clusters) // sums of distances
-	sums := make([]float64, clusters)
+	for k := range clusters {
+		out.silhouette[k], out.nearest[k], out.separation[k] = math.NaN(), -1, math.NaN()
+	}
+	m := len(present)
+	at, size := make([]int, len(labels)), make([]float64, m)
 	for i, k := range labels {
+		at[i], _ = slices.BinarySearch(present, k)
+		size[at[i]]++
+	}
+	silhouette, between, sums := make([]float64, m), make([]float64, m*m), make([]float64, m) // between has sums of distances
+	for i, k := range at {
 		clear(sums)
-		for j, l := range labels {
+		for j, l := range at {
 			sums[l] += distance(i, j)
 		}
-		next := math.Inf(1)
 		for l, sum := range sums {
-			between[k*clusters+l] += sum
-			if l != k && size[l] > 0 {
-				next = min(next, sum/size[l])
-			}
+			between[k*m+l] += sum
 		}
-		if own := sums[k] / (size[k] - 1); size[k] > 1 && max(own, next) > 0 {
-			s := (next - own) / max(own, next)
-			out.mean += s / float64(len(labels))
-			out.silhouette[k] += s / size[k]
-		}
+		silhouette[k] += silhouetteOf(k, size, sums)
 	}
-	for k := range clusters {
-		if size[k] == 0 {
-			out.silhouette[k] = math.NaN()
-		}
-		out.nearest[k], out.separation[k] = neighbourOf(k, size, between[k*clusters:(k+1)*clusters])
+	for k, number := range present {
+		out.mean += silhouette[k] / float64(len(labels))
+		nearest, separation := neighbourOf(k, size, between[k*m:(k+1)*m])
+		out.silhouette[number], out.nearest[number], out.separation[number] = silhouette[k]/size[k], present[nearest], separation
 	}
 	return out
 }
 
+// silhouetteOf returns the silhouette of a sample of cluster k. sums are sums of its distances to the samples of each cluster.
+func silhouetteOf(k int, size, sums []float64) float64 {
+	next := math.Inf(1)
+	for l, sum := range sums {
+		if l != k {
+			next = min(next, sum/size[l])
+		}
+	}
+	own := sums[k] / (size[k] - 1)
+	if size[k] < 2 || max(own, next) == 0 {
+		return 0
+	}
+	return (next - own) / max(own, next)
+}
+
 // neighbourOf returns the cluster nearest to k and the separation of the two. sums are sums of distances from samples of k.
 func neighbourOf(k int, size, sums []float64) (nearest int, separation float64) {
-	nearest = -1
 	least := math.Inf(1)
 	for l, sum := range sums {
-		if d := sum / (size[k] * size[l]); l != k && size[l] > 0 && d < least {
+		if d := sum / (size[k] * size[l]); l != k && !(d >= least) { // the first one also if it is not a number
 			nearest, least = l, d
 		}
 	}

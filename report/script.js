@@ -250,7 +250,7 @@
   ['pointerup', 'pointercancel'].forEach(function (end) { figure.addEventListener(end, function () { dragged = null; }); });
   // The wheel scrolls the page until the map has the focus.
   figure.addEventListener('wheel', function (event) {
-    if (document.activeElement !== figure) return;
+    if (document.activeElement !== figure || event.deltaY > 0 && view.zoom === 1) return;
     event.preventDefault();
     var to = place(event);
     zoomAt(to.x, to.y, event.deltaY < 0 ? 1.25 : 0.8);
