@@ -39,11 +39,13 @@ type Feature struct {
 
 // ClusterSupport says how well a cluster is found again by clusterings in which its samples had no part.
 type ClusterSupport struct {
-	Again  float64   // share of its samples that get its label by clusters of the other half of the samples
-	Other  int       // the cluster that gets most of the others; −1: none
-	Lost   float64   // share of its samples that get that label
-	Tested bool      // it is found again without half of the features, so that these could be tested
-	Views  []float64 // per view: share of its samples that the view places in it; NaN: not tested
+	Again  float64 // share of its samples that get its label by clusters of the other half of the samples
+	Other  int     // the cluster that gets most of the others; −1: none
+	Lost   float64 // share of its samples that get that label
+	Tested bool    // it is found again without half of the features, so that these could be tested
+	// Views has per view the share of its samples that the view places in it, less the share of all others that the view places in
+	// it. 0 is chance, 1 all of them and no other; NaN: not tested.
+	Views []float64
 }
 
 // ViewSupport says how well a view distinguishes the clusters.
@@ -385,7 +387,8 @@ func rejected(of []Feature, tests int) []Feature {
 func (s *search) place(ctx context.Context) error {
 	return parallel.For(ctx, s.workers, len(s.views), func(_, v int) error {
 		agreement, parts := 0.0, 0.0
-		right, size := make([]float64, s.clusters), make([]float64, s.clusters)
+		right, size, placed := make([]float64, s.clusters), make([]float64, s.clusters), make([]float64, s.clusters)
+		total := 0.0
 		for f := range featureFolds {
 			of := s.columns(v, f, true)
 			if len(of) == 0 || s.runs[f] == nil {
@@ -403,7 +406,8 @@ func (s *search) place(ctx context.Context) error {
 						continue
 					}
 					given, voted = append(given, k), append(voted, votes[i])
-					if size[k]++; votes[i] == k {
+					total, size[k], placed[votes[i]] = total+1, size[k]+1, placed[votes[i]]+1
+					if votes[i] == k {
 						right[k]++
 					}
 				}
@@ -420,7 +424,7 @@ func (s *search) place(ctx context.Context) error {
 		s.out.Views[v].Agreement = agreement / parts // NaN without a part
 		for k := range s.out.Clusters {
 			if s.out.Clusters[k].Tested {
-				s.out.Clusters[k].Views[v] = right[k] / size[k]
+				s.out.Clusters[k].Views[v] = right[k]/size[k] - (placed[k]-right[k])/(total-size[k])
 			}
 		}
 		return nil

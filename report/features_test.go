@@ -341,15 +341,20 @@ func TestViewSupportLiteral(t *testing.T) {
 	views, _, found, s := literalSet(t)
 	for v, x := range views {
 		agreement := 0.0
-		right, size := make([]float64, s.clusters), make([]float64, s.clusters)
+		mine, theirs := make([][]float64, s.clusters), make([][]float64, s.clusters) // 1: placed in the cluster
 		for fold := range featureFolds {
 			run := s.runs[fold]
 			for half := range 2 {
 				var given, voted []int
 				for i, vote := range literalPlaces(s, x, v, fold, half) {
 					given, voted = append(given, run.Labels[i]), append(voted, vote)
-					if size[run.Labels[i]]++; vote == run.Labels[i] {
-						right[vote]++
+					for k := range mine {
+						here := map[bool]float64{true: 1}[vote == k]
+						if run.Labels[i] == k {
+							mine[k] = append(mine[k], here)
+						} else {
+							theirs[k] = append(theirs[k], here)
+						}
 					}
 				}
 				table, err := score.NewContingency(given, voted)
@@ -363,7 +368,7 @@ func TestViewSupportLiteral(t *testing.T) {
 			t.Errorf("view %d: %g, want %g", v, found.Views[v].Agreement, agreement)
 		}
 		for k, c := range found.Clusters {
-			if want := right[k] / size[k]; c.Tested && math.Abs(c.Views[v]-want) > 1e-9 {
+			if want := mean(mine[k]) - mean(theirs[k]); c.Tested && math.Abs(c.Views[v]-want) > 1e-9 {
 				t.Errorf("view %d places %g of cluster %d, want %g", v, c.Views[v], k, want)
 			}
 		}

@@ -172,7 +172,7 @@ type clusterRow struct {
 	Best       *viewShare
 }
 
-// viewShare is the share of a cluster's samples that a view places in it.
+// viewShare is how well a view places samples in a cluster: a figure of ClusterSupport.
 type viewShare struct {
 	View  string
 	Share float64
