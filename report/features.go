@@ -43,8 +43,8 @@ type ClusterSupport struct {
 	Other  int     // the cluster that gets most of the others; −1: none
 	Lost   float64 // share of its samples that get that label
 	Tested bool    // it is found again without half of the features, so that these could be tested
-	// Views has per view the share of its samples that the view places in it, less the share of all others that the view places in
-	// it. 0 is chance, 1 all of them and no other; NaN: not tested.
+	// Views has per view the share of its samples that the view places in it, less the share of all others that are placed there.
+	// 0 is chance, 1 all of them and no other; NaN: not tested.
 	Views []float64
 }
 
