@@ -5,10 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/largemvc/largemvc/internal/parallel"
-	"github.com/largemvc/largemvc/score"
 )
 
 // certainty is how sure the labels are.
@@ -106,43 +103,4 @@ func histogram(values []float64, bins int) []int {
 func quantile(values []float64, share float64) float64 {
 	s := slices.Sorted(slices.Values(values))
 	return s[min(int(share*float64(len(s))), len(s)-1)]
-}
-
-// silhouettes are those of some samples, in the space that the clusters were found in.
-type silhouettes struct {
-	samples  int
-	mean     float64
-	clusters []float64 // means; NaN for a cluster without a sample among those
-}
-
-// mostSilhouette is the number of samples that silhouettes are computed of, which takes time in its square.
-const mostSilhouette = 2000
-
-// newSilhouettes computes those of the given samples. It returns nil where there are none: fewer than two clusters among the
-// samples, or as many as samples.
-func newSilhouettes(ctx context.Context, r *result, samples []int, workers int) (*silhouettes, error) {
-	x := mat.NewDense(len(samples), r.anchors, nil)
-	labels := make([]int, len(samples))
-	for k, i := range samples {
-		r.row(x.RawRowView(k), i)
-		labels[k] = r.labels[i]
-	}
-	if d := len(slices.Compact(slices.Sorted(slices.Values(labels)))); d < 2 || d >= len(labels) {
-		return nil, nil
-	}
-	s, err := score.Silhouettes(ctx, x, labels, workers)
-	if err != nil {
-		return nil, err
-	}
-	out := &silhouettes{samples: len(samples), clusters: make([]float64, r.clusters())}
-	count := make([]float64, r.clusters())
-	for k, value := range s {
-		out.mean += value / float64(len(s))
-		out.clusters[labels[k]] += value
-		count[labels[k]]++
-	}
-	for k := range count {
-		out.clusters[k] /= count[k] // NaN without samples
-	}
-	return out, nil
 }

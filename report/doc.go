@@ -8,9 +8,9 @@
 //
 // The file needs no other file, no server and no network: styles, script and data are in it. It can be mailed and printed. It
 // has a summary in words, a map of the samples, the sizes of the clusters, and the confidence of the labels. It lists typical
-// and doubtful samples, and the features and views that distinguish each cluster. It shows the trust in views, a table of known
-// classes, the loss, and a model card. All of it can be read without running its script, which labels the points of the map and
-// sorts tables.
+// and doubtful samples, the neighbours of each cluster, and the features and views that distinguish clusters. It shows the trust
+// in views, a table of known classes, the loss, and a model card, and holds the labels as a CSV file. All of it can be read
+// without running its script, which labels the points of the map, zooms it, and sorts tables.
 //
 // # What the numbers mean
 //
@@ -20,11 +20,33 @@
 // Castro and R. Campello (ICDM 2004). It measures how far a sample is from the border. It is not the probability that the label
 // is right.
 //
-// The effect of a feature is its mean over the cluster less its mean over all other samples, in standard deviations over all
-// samples. The agreement of a single view is found by giving each sample to the nearest cluster mean in that view. The mean of
-// the sample's own cluster leaves the sample out. Effects and agreements describe the clusters, which were made from the same
-// features: they are not tests.
+// Silhouettes and separations are measured in the prepared views. In the representation H they would be high for noise, too:
+// training makes clusters tight.
 //
-// Above Options.Points samples the map shows a random part of them, above 10,000 samples the effects use one; the page states
-// this.
+// # Features that distinguish clusters
+//
+// The effect of a feature is its mean over the cluster less its mean over all other samples, in standard deviations over all
+// samples. Clusters of noise have large effects, because a clustering parts samples by their features. So effects are measured
+// with labels that depend neither on the feature nor on the sample:
+//
+//   - Features are parted in two halves at random, and so are at most 2,000 samples (at least 600 where views are wide).
+//   - For each half of the features, each half of the samples is clustered without these features, as the start of a fit does it.
+//     Its clusters label the other half of the samples.
+//   - Clusters get the numbers of those clusters of the fit with which they share most samples. A cluster that shares less than
+//     half of the samples (of those that are in one of both) is not found again: its features are not tested.
+//   - The feature's ranks in the cluster are compared with those in all other samples (a rank test, stratified by the halves of
+//     the samples, with the Pearson distribution of type III).
+//
+// Of all tests those pass that the procedure of Benjamini and Hochberg passes at 5 %. At most 5 % of those that pass are expected
+// to be false, and in noise at most 5 % of the fits have any. This holds for features that are independent of each other within
+// the clusters. Without the halves of the features the test is wrong, also in new samples: these get their labels by the very
+// features that are tested.
+//
+// A view's agreement is the adjusted Rand index between those labels and the cluster whose mean is nearest in the left-out half
+// of the view's features. The means are those of the other half of the samples.
+//
+// Nothing is tested if the structure is none or was not judged (package score), in predictions of a model, for one cluster, and
+// where no cluster is found again. The page then says so.
+//
+// Above Options.Points samples the map shows a random part of them. The page states the number of samples of every figure.
 package report

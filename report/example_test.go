@@ -62,6 +62,7 @@ func ExampleWrite() {
 	// Clusters
 	// Confidence
 	// Each cluster
+	// Features
 	// Views
 	// Known classes
 	// Training
@@ -110,4 +111,24 @@ func ExampleWriteChoices() {
 	}
 	fmt.Println(strings.HasPrefix(figure.String(), "<svg"), found.Suggested)
 	// Output: true 3
+}
+
+// The features that distinguish clusters apart, without a page.
+func ExampleFeatures() {
+	ctx := context.Background()
+	x, _ := products()
+	c, err := largemvc.Fit(ctx, x, largemvc.Config{Clusters: 3})
+	if err != nil {
+		log.Fatal(err)
+	}
+	found, err := report.Features(ctx, c, report.Options{Views: x})
+	if err != nil {
+		log.Fatal(err)
+	}
+	f := found.Features[0]
+	fmt.Printf("of %d tests %d pass\n", found.Tests, len(found.Features))
+	fmt.Printf("cluster %d: %s of %s, effect %+.1f\n", f.Cluster, f.Name, f.ViewName, f.Effect)
+	// Output:
+	// of 30 tests 22 pass
+	// cluster 0: feature 3 of X1, effect +1.8
 }

@@ -20,7 +20,11 @@ func number(x float64) string {
 	if math.IsNaN(x) {
 		return "–"
 	}
-	return strconv.FormatFloat(x, 'g', 5, 64)
+	text := strconv.FormatFloat(x, 'g', 5, 64)
+	if strings.HasPrefix(text, "-") {
+		return "−" + text[1:]
+	}
+	return text
 }
 
 // fixed is a number of two decimals.
@@ -33,10 +37,14 @@ func fixed(x float64) string {
 
 // signed is a number of two decimals with its sign.
 func signed(x float64) string {
-	if x < 0 {
-		return fixed(x)
+	switch text := fixed(x); {
+	case text == "0.00" || text == "−0.00":
+		return "0.00"
+	case x < 0:
+		return text
+	default:
+		return "+" + text
 	}
-	return "+" + fixed(x)
 }
 
 // thousands is a whole number with commas between the thousands.

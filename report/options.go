@@ -16,7 +16,7 @@ type Options struct {
 	Data  string // name of the data, for example of their file
 
 	// Views are the views of the samples, with their values before the fit. They do not serve after a fit with
-	// machine.Options.Overwrite. nil: the page has no features, and about views only what the clustering holds. NaN, infinities
+	// machine.Options.Overwrite. nil: the page has no features, silhouettes and neighbours of clusters. NaN, infinities
 	// and values whose squares overflow are an error, except in absent rows. Of a RowsView only the rows that the page uses are
 	// checked.
 	Views []largemvc.View

@@ -125,17 +125,19 @@ type page struct {
 	Novel     float64     // share above 0.95
 	MostNovel []sampleRow // the highest first
 
-	Silhouette        *float64
-	SilhouetteSamples int
+	Apart        bool // silhouettes and neighbours are known
+	Silhouette   float64
+	ApartSamples int
 
-	Effects       *effects
-	EffectSamples int
-	Disagreeing   []sampleRow
-	HasTrust      bool
-	RowTrust      bool // it is in rows, whatever the clusters
-	Trust         []trustRow
-	Distrusted    int             // rows of a trust below doubtful
-	Suspects      []suspiciousRow // the lowest first
+	Importance  *Importance // nil: there are no views to look at
+	Heat        *heatMap
+	Labels      template.URL // a CSV file; "": it would be too large
+	Disagreeing []sampleRow
+	HasTrust    bool
+	RowTrust    bool // it is in rows, whatever the clusters
+	Trust       []trustRow
+	Distrusted  int             // rows of a trust below doubtful
+	Suspects    []suspiciousRow // the lowest first
 
 	Classes *classTable
 
@@ -147,6 +149,9 @@ type page struct {
 	Config  []Fact
 }
 
+// Tested says whether the page has features that distinguish clusters.
+func (p *page) Tested() bool { return p.Importance != nil && p.Importance.Untested == "" }
+
 // clusterRow is what there is to say of a cluster.
 type clusterRow struct {
 	Number     int
@@ -154,16 +159,20 @@ type clusterRow struct {
 	Share      float64
 	Trained    int // its samples in the training
 	Confidence float64
-	Silhouette *float64
+	Silhouette float64
+	Nearest    int // −1: none
+	Separation float64
+	Support    ClusterSupport
 	Class      string // the most frequent one
 	ClassShare float64
 	Typical    []string
-	Effects    []effect
+	Features   []Feature // the largest
+	More       int       // features that distinguish it beside those
 	Alone      []viewShare
 	Best       *viewShare
 }
 
-// viewShare is how well a view alone tells a cluster.
+// viewShare is how well a view places samples in a cluster: a figure of ClusterSupport.
 type viewShare struct {
 	View  string
 	Share float64
@@ -222,12 +231,13 @@ func newPage(ctx context.Context, r *result, o *Options) (*page, error) {
 		p.LeastSure = append(p.LeastSure, r.sampleRow(i, sure, o))
 	}
 	p.addNovelty(r, o, sure)
-	if err := p.addSilhouettes(ctx, r, o); err != nil {
+	if err := p.addApart(ctx, r, o); err != nil {
 		return nil, err
 	}
-	if err := p.addEffects(ctx, r, o, sure); err != nil {
+	if err := p.addFeatures(ctx, r, o, sure); err != nil {
 		return nil, err
 	}
+	p.Labels = labelsURL(r.labels, o.IDs)
 	p.addTrust(r, o, sure)
 	if o.Classes != nil {
 		if p.Classes, err = newClassTable(o.Classes, r.labels, o.ClassNames); err != nil {
@@ -306,39 +316,38 @@ func (p *page) addNovelty(r *result, o *Options, sure *certainty) {
 	}
 }
 
-func (p *page) addSilhouettes(ctx context.Context, r *result, o *Options) error {
-	s, err := newSilhouettes(ctx, r, draw(p.Samples, mostSilhouette, o.Seed), o.Workers)
-	if s == nil {
+// addApart shows how far clusters are from each other in the views.
+func (p *page) addApart(ctx context.Context, r *result, o *Options) error {
+	a, err := newApart(ctx, r, o)
+	if a == nil {
 		return err
 	}
-	p.Silhouette, p.SilhouetteSamples = &s.mean, s.samples
-	for k, x := range s.clusters {
-		if !math.IsNaN(x) {
-			p.Rows[k].Silhouette = &x
-		}
+	p.Apart, p.Silhouette, p.ApartSamples = true, a.mean, a.samples
+	for k := range p.Rows {
+		p.Rows[k].Silhouette, p.Rows[k].Nearest, p.Rows[k].Separation = a.silhouette[k], a.nearest[k], a.separation[k]
 	}
 	return nil
 }
 
-func (p *page) addEffects(ctx context.Context, r *result, o *Options, sure *certainty) error {
-	if o.Views == nil || r.clusters() < 2 {
+// mostFeatures is the number of features of a cluster that are shown.
+const mostFeatures = 8
+
+// addFeatures shows the features and views that distinguish clusters.
+func (p *page) addFeatures(ctx context.Context, r *result, o *Options, sure *certainty) (err error) {
+	if o.Views == nil {
 		return nil
 	}
-	of := o.effectRows(r)
-	done := func(v int) error { return o.Progress("features", v, len(o.Views)) }
-	e, err := newEffects(ctx, o.Views, r.views, r.labels, r.clusters(), of, o.Workers, done)
-	if err != nil {
+	if p.Importance, err = findFeatures(ctx, r, o); err != nil || p.Importance.Untested != "" {
 		return err
 	}
-	p.Effects, p.EffectSamples = e, len(of)
+	p.Heat = newHeatMap(p.Importance)
 	for k := range p.Rows[:p.Listed] {
 		row := &p.Rows[k]
-		row.Effects = e.features[k]
-		for v, shares := range e.alone {
-			if shares == nil || math.IsNaN(shares[k]) {
-				continue
+		row.Support = p.Importance.Clusters[k]
+		for v, share := range row.Support.Views {
+			if !math.IsNaN(share) {
+				row.Alone = append(row.Alone, viewShare{r.views[v], share})
 			}
-			row.Alone = append(row.Alone, viewShare{r.views[v], shares[k]})
 		}
 		for q := range row.Alone {
 			if row.Best == nil || row.Alone[q].Share > row.Best.Share {
@@ -346,28 +355,41 @@ func (p *page) addEffects(ctx context.Context, r *result, o *Options, sure *cert
 			}
 		}
 	}
-	if len(r.views) > 1 {
-		p.addDisagreeing(r, o, sure, e)
+	for _, f := range p.Importance.Features {
+		switch row := &p.Rows[f.Cluster]; {
+		case len(row.Features) < mostFeatures:
+			row.Features = append(row.Features, f)
+		default:
+			row.More++
+		}
 	}
-	return nil
+	if len(r.views) < 2 || r.structure.Judgement != score.StructureClear {
+		return nil
+	}
+	of := o.effectRows(r)
+	votes, err := votesOfViews(ctx, r, o, of)
+	if err == nil {
+		p.addDisagreeing(r, o, sure, of, votes)
+	}
+	return err
 }
 
 // addDisagreeing lists the samples of which the most views say something else than their label; of equal ones the least sure
 // first.
-func (p *page) addDisagreeing(r *result, o *Options, sure *certainty, e *effects) {
+func (p *page) addDisagreeing(r *result, o *Options, sure *certainty, of []int, byView [][]int) {
 	against := func(s int) (count int) {
-		for _, votes := range e.votes {
-			if votes != nil && votes[s] >= 0 && votes[s] != r.labels[e.of[s]] {
+		for _, votes := range byView {
+			if votes != nil && votes[s] >= 0 && votes[s] != r.labels[of[s]] {
 				count++
 			}
 		}
 		return count
 	}
-	for _, s := range lowest(len(e.of), mostDisagree, func(s int) bool { return against(s) > 0 }, func(s int) float64 {
-		return sure.confidence[e.of[s]] - float64(against(s))
+	for _, s := range lowest(len(of), mostDisagree, func(s int) bool { return against(s) > 0 }, func(s int) float64 {
+		return sure.confidence[of[s]] - float64(against(s))
 	}) {
-		row := r.sampleRow(e.of[s], sure, o)
-		for _, votes := range e.votes {
+		row := r.sampleRow(of[s], sure, o)
+		for _, votes := range byView {
 			vote := -1
 			if votes != nil {
 				vote = votes[s]

@@ -24,10 +24,8 @@ func (p *page) summarise(r *result, o *Options, sure *certainty) {
 	say("%s, seen in %s, %s into %s of %s to %s.", plural(p.Samples, "sample"), plural(len(r.views), "view"), done,
 		plural(r.clusters(), "cluster"), thousands(slices.Min(sizes)), plural(slices.Max(sizes), "sample"))
 	low := shareBelow(sure.confidence, lowConfidence)
-	if j := r.structure.Judgement; j == score.StructureClear || j == score.StructureUnknown {
-		p.sayConfidence(low, say)
-	}
 	if r.structure.Judgement == score.StructureClear {
+		p.sayConfidence(low, say)
 		p.compareClusters(say)
 	}
 	if p.Novelty != nil {
@@ -44,9 +42,7 @@ func (p *page) summarise(r *result, o *Options, sure *certainty) {
 			"and an adjusted Rand index of %s. The classes had no part in the clustering.", plural(p.Classes.Count, "class"),
 			percent(p.Classes.ACC), percent(p.Classes.NMI), percent(p.Classes.ARI))
 	}
-	if r.structure.Judgement != score.StructureNone {
-		p.compareViews(r, say)
-	}
+	p.sayFeatures(say)
 	p.warn(r, low, warn)
 }
 
@@ -65,9 +61,6 @@ func (p *page) warn(r *result, low float64, warn func(string, ...any)) {
 	if low > muchLow {
 		warn("%s of the samples lie nearly between two clusters: another number of clusters may suit the data "+
 			"better.", percent(low))
-	}
-	if p.Silhouette != nil && *p.Silhouette < weakSilhouette {
-		warn("The mean silhouette is %s: the clusters hardly stand apart.", fixed(*p.Silhouette))
 	}
 }
 
@@ -88,10 +81,9 @@ func (p *page) judge(r *result, say, warn func(string, ...any)) {
 }
 
 const (
-	lowConfidence  = 0.2
-	muchLow        = 0.25
-	weakSilhouette = 0.1
-	muchNovel      = 0.25
+	lowConfidence = 0.2
+	muchLow       = 0.25
+	muchNovel     = 0.25
 )
 
 // sayConfidence says how far the samples are from the borders of clusters, which is far in noise, too.
@@ -120,26 +112,36 @@ func (p *page) compareClusters(say func(string, ...any)) {
 	}
 }
 
-// compareViews says which view tells the clusters best, and which least.
-func (p *page) compareViews(r *result, say func(string, ...any)) {
-	if p.Effects == nil || len(r.views) < 2 {
+// sayFeatures says how many features distinguish clusters, and which view does it best and least.
+func (p *page) sayFeatures(say func(string, ...any)) {
+	if !p.Tested() {
 		return
 	}
+	distinct := map[[2]int]bool{}
+	for _, f := range p.Importance.Features {
+		distinct[[2]int{f.View, f.Column}] = true
+	}
+	verb := "distinguish"
+	if len(distinct) == 1 {
+		verb = "distinguishes"
+	}
+	say("%s %s at least one cluster from the others, in samples that had no part in finding it, and without the feature itself.",
+		plural(len(distinct), "feature"), verb)
+	views := p.Importance.Views
 	best, worst := -1, -1
-	for v, x := range p.Effects.Overall {
-		if math.IsNaN(x) {
+	for v, x := range views {
+		if math.IsNaN(x.Agreement) {
 			continue
 		}
-		if best < 0 || x > p.Effects.Overall[best] {
+		if best < 0 || x.Agreement > views[best].Agreement {
 			best = v
 		}
-		if worst < 0 || x < p.Effects.Overall[worst] {
+		if worst < 0 || x.Agreement < views[worst].Agreement {
 			worst = v
 		}
 	}
 	if best != worst {
-		say("Of the views alone, %s tells the clusters best (%s of the samples are nearest to their own cluster's "+
-			"mean in it), %s "+
-			"least (%s).", r.views[best], percent(p.Effects.Overall[best]), r.views[worst], percent(p.Effects.Overall[worst]))
+		say("Of the views, %s distinguishes the clusters best (agreement %s; 0 is chance, 1 equal), %s least (%s).",
+			views[best].Name, fixed(views[best].Agreement), views[worst].Name, fixed(views[worst].Agreement))
 	}
 }

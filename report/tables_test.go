@@ -31,16 +31,6 @@ func TestClassTable(t *testing.T) {
 	}
 }
 
-// The samples that lack a view have no vote and do not count.
-func TestRecall(t *testing.T) {
-	labels := []int{0, 0, 0, 1, 1, 1, 2}
-	of := []int{0, 2, 3, 4, 5} // cluster 2 has no sample among them
-	each, all := recall([]int{0, 1, 1, -1, 1}, labels, of, 3)
-	if each[0] != 0.5 || each[1] != 1 || !math.IsNaN(each[2]) || all != 0.75 {
-		t.Errorf("%v, of all %v", each, all)
-	}
-}
-
 // A model that is not there is an error.
 func TestNoModel(t *testing.T) {
 	err := WritePredictions(context.Background(), io.Discard, nil, nil, Options{})

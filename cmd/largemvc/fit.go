@@ -77,8 +77,8 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 		o.writeLabels(stdout, in, result),
 		o.output("save").write(stdout, func(w io.Writer) error { _, err := result.WriteTo(w); return err }, result.Save),
 		writeEmbedding(o.output("embedding"), result.H, in.ids),
-		untrusted,
-		writeTrust(stdout, o.output("trust"), in, trusted),
+		o.findFeatures(ctx, in, result, bar),
+		errors.Join(untrusted, writeTrust(stdout, o.output("trust"), in, trusted)),
 		o.writePage(ctx, stdout, in, result, trusted, reading, bar),
 		o.writeSummary(stdout, stderr, in, result, reading),
 	}
@@ -217,7 +217,7 @@ func (o *fitOptions) toStandard() bool {
 }
 
 // looksAgain says whether the values of the data are needed after the fit.
-func (o *fitOptions) looksAgain() bool { return o.report != "" || o.trust != "" }
+func (o *fitOptions) looksAgain() bool { return o.report != "" || o.trust != "" || o.features > 0 }
 
 // checkFiles refuses what would lose files, and outputs that cannot be written, before any work.
 func (o *fitOptions) checkFiles(stdout io.Writer) error {

@@ -16,6 +16,8 @@ type fitOptions struct {
 	startLabels string
 	out, save   string
 	report      string
+	features    int
+	important   important // found by -features
 	embedding   string
 	trust       string
 	resume      string
@@ -61,6 +63,8 @@ func fitFlags(o *fitOptions) *flags {
 	f.string(&o.embedding, "embedding", "`FILE` for the representation H, .npy, .npz or .csv;\n"+interrupted+"; none by default")
 	f.output(&o.trust, "trust", "`FILE` for the trust in the rows"+aboutTrust+"; it needs neighbours, and the memory of the "+
 		"data once more;\n"+interrupted)
+	f.int(&o.features, "features", 0, "`N` features of each cluster that distinguish it from the others, in the summary and in "+
+		"-json (docs/trust.md);\nit needs the memory of the data once more; 0: none")
 	f.bool(&c.NoStructure, "no-structure", "do not judge whether the samples have clusters at all")
 	f.bool(&o.json, "json", "print one JSON object instead of the summary; unknown values are null")
 	f.bool(&o.quiet, "quiet", "show no progress on standard error; the summary then says how the data are read")
@@ -218,6 +222,9 @@ func (o *fitOptions) check() error {
 			return usagef("fit: -%s is %v, want %s", x.name, x.value, x.want)
 		}
 	}
+	if o.features < 0 {
+		return usagef("fit: -features is %d, want at least 0", o.features)
+	}
 	if err := o.checkNeighbors(); err != nil {
 		return err
 	}
@@ -228,7 +235,8 @@ func (o *fitOptions) check() error {
 		return err
 	}
 	disk := map[string]bool{
-		"missing": o.missing > 0, "report": o.report != "", "trust": o.trust != "", "float 64": o.float == "64",
+		"missing": o.missing > 0, "report": o.report != "", "trust": o.trust != "", "features": o.features != 0,
+		"float 64": o.float == "64",
 	}
 	if err := o.checkDisk("fit", disk); err != nil {
 		return err

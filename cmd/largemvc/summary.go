@@ -20,6 +20,7 @@ import (
 // summary is what fit prints. A nil pointer is a number that does not exist: null in JSON.
 type summary struct {
 	structured
+	important
 	Samples       int     `json:"samples"`
 	Views         int     `json:"views"`
 	Dims          []int   `json:"dims"`
@@ -150,7 +151,7 @@ func newSummary(o *fitOptions, in *input, c *largemvc.Clustering, reading time.D
 		r.ClusterSizes[label]++
 	}
 	r.structured, r.Picked = newStructured(c.Structure, len(in.views)), o.picked
-	r.Starts, r.starts = newStarts(o.starts), o.starts
+	r.important, r.Starts, r.starts = o.important, newStarts(o.starts), o.starts
 	r.Reading, r.Notes, r.IDs, r.Labels = &in.reading, c.Notes, in.ids, c.Labels
 	for _, x := range c.Inputs() {
 		r.Inputs = append(r.Inputs, x.Columns)
@@ -280,6 +281,9 @@ func (r *summary) table(w io.Writer) error {
 	}
 	if r.ClustersFound < r.Clusters {
 		line("", "fewer than the %d asked for: the representation has no more distinct rows", r.Clusters)
+	}
+	for i, text := range r.important.lines(r.ClustersFound) {
+		line(map[bool]string{true: "features"}[i == 0], "%s", text)
 	}
 	if r.ACC != nil {
 		line("scores", "ACC %s, NMI %s, ARI %s, purity %s (%d classes)", percent(r.ACC), percent(r.NMI), percent(r.ARI),
