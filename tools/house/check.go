@@ -198,7 +198,7 @@ func (f *findings) arrows(l *limits, g graph) {
 func (f *findings) sizes(l *limits, files []*source) {
 	all, core := 0, 0
 	for _, s := range files {
-		if s.test || s.generated {
+		if s.test || s.generated || s.rig() {
 			continue
 		}
 		all += s.lines()
@@ -217,9 +217,9 @@ func (f *findings) lines(name string, n int, most *int) {
 	}
 }
 
-// isCore says whether a file belongs to the library or its command: examples, studies, tools and rigs do not.
+// isCore says whether a file, no rig, belongs to the library or its command: examples, studies and tools do not.
 func isCore(name string) bool {
-	for _, other := range []string{"examples/", "tools/", "studies/", "internal/testrig/"} {
+	for _, other := range []string{"examples/", "tools/", "studies/"} {
 		if strings.HasPrefix(name, other) {
 			return false
 		}

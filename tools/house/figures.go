@@ -24,16 +24,19 @@ type figure struct {
 
 // measure returns the figures of a checkout.
 func measure(files []*source, root *packages.Package) []figure {
-	var all, core, values, rootFiles, longest, methods int
+	var all, core, rigs, values, rootFiles, longest, methods int
 	inFiles := map[string]bool{}
 	for _, s := range files {
 		if s.test || s.generated {
 			continue
 		}
-		all += s.lines()
-		if isCore(s.name) {
+		switch {
+		case s.rig():
+			rigs += s.lines()
+		case isCore(s.name):
 			core += s.lines()
 		}
+		all += s.lines()
 		if s.folder() == "." {
 			rootFiles, longest = rootFiles+1, max(longest, s.lines())
 		}
@@ -61,7 +64,8 @@ func measure(files []*source, root *packages.Package) []figure {
 		{"calls of context.WithValue", values},
 		{"functions, tests and generated files aside", functions}, {"of these, over 80 lines", long},
 		{"of complexity over 25", deep}, {"of complexity over 15", complex},
-		{"lines of Go written by hand, tests aside", all}, {"of these, library and command", core},
+		{"lines of Go written by hand, tests and their rigs aside", all - rigs}, {"of these, library and command", core},
+		{"lines of rigs, which tests alone may import", rigs},
 	}
 }
 

@@ -37,7 +37,7 @@ type limits struct {
 	Comments      int            // exported names of public packages without a comment that begins with the name
 	Phrases       map[string]int // how often a phrase that is hard to read stands in comments
 
-	HandWritten int // lines of Go, generated files and tests aside
+	HandWritten int // lines of Go, generated files, tests and their rigs aside
 	Core        int // of these, lines of the library and its command
 }
 

@@ -27,6 +27,9 @@ func (s *source) line(at token.Pos) int { return s.set.Position(at).Line }
 // folder is the folder of the file within the checkout; "." is the root.
 func (s *source) folder() string { return filepath.ToSlash(filepath.Dir(s.name)) }
 
+// rig says whether the file is of a rig, which tests alone may import (rule 6).
+func (s *source) rig() bool { return strings.HasPrefix(s.name, "internal/testrig/") }
+
 // goFiles calls visit with the path of every Go file of a checkout, and its name within the checkout, with slashes. It leaves out
 // testdata and hidden folders.
 func goFiles(checkout string, visit func(path, name string) error) error {
