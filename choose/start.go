@@ -24,9 +24,9 @@ const (
 	// The clusters of one standardisation must be less even by sampleEvenness than the clusters of both, and may be less stable
 	// by sampleLoss.
 	sampleEvenness, sampleLoss = 0.1, 0.08
-	// K-means without neighbours must be less even by plainEvenness. Its loss of evenness and its gain of held-out information
-	// must together be plainGain. It may be less stable by plainLoss.
-	plainEvenness, plainGain, plainLoss = 0.05, 0.15, 0.02
+	// K-means without neighbours must be less even by plainEvenness and have more held-out information by plainHeldOut, and the
+	// two together must be plainGain. It may be less stable by plainLoss.
+	plainEvenness, plainHeldOut, plainGain, plainLoss = 0.05, 0.02, 0.15, 0.06
 )
 
 // StartCandidate is an initial clustering that Start compares.
@@ -177,8 +177,8 @@ func starters(config largemvc.Config) []starter {
 	plain := base
 	plain.Preprocess, plain.Neighborhood = largemvc.PreprocessSample, largemvc.Neighborhood{Neighbors: largemvc.None}
 	return append(out, starter{"views without neighbours", plain, func(c, base *StartCandidate) bool {
-		uneven := base.Evenness - c.Evenness
-		return uneven >= plainEvenness && uneven+c.HeldOut-base.HeldOut >= plainGain
+		uneven, told := base.Evenness-c.Evenness, c.HeldOut-base.HeldOut
+		return uneven >= plainEvenness && told >= plainHeldOut && uneven+told >= plainGain
 	}, plainLoss})
 }
 
