@@ -17,6 +17,8 @@ type fitOptions struct {
 	report      string
 	embedding   string
 	trust       string
+	memberships string
+	outliers    word
 	resume      string
 	json, quiet bool
 	mpi         bool
@@ -46,9 +48,12 @@ func fitFlags(o *fitOptions) *flags {
 		"least one view of a sample being\nkept; 0: none. For tests with complete data")
 	o.diskFlags(f, "what is kept for each sample is in\nmemory or, without neighbours, computed again where "+
 		"-max-memory has no room for it. -fit-samples trains on a part")
-	f.output(&o.out, "out", "`FILE` for the labels, as CSV; the columns are id (if the data have ids), sample (from 0), "+
-		"label, near and next,\nthe squared distances to the two nearest centroids in H;\n"+interrupted+"; - is standard "+
-		"output; none by default")
+	f.output(&o.out, "out", aboutLabels+"and remoteness (distance from other samples,\n1 is typical); "+interrupted+
+		"; - is standard output; none by default")
+	f.value(among(&o.outliers, "keep", "mark"), "outliers",
+		"labels of samples that fit no cluster, in -out and -json: `keep|mark`. keep: as of others; mark: -1")
+	f.string(&o.memberships, "memberships", "`FILE` for the memberships of each sample in all clusters, which sum to 1, .npy, "+
+		".npz or .csv;\n"+interrupted+"; none by default")
 	f.output(&o.save, "save", "`FILE` for the trained model; "+interrupted+";\n- is standard output; none by default")
 	f.output(&o.report, "report", "`FILE` for a report, one HTML page; it has a map, sizes, doubtful samples, a description "+
 		"of each cluster and a model card,\nand takes some seconds and the memory of the data once more; "+interrupted+
@@ -56,7 +61,8 @@ func fitFlags(o *fitOptions) *flags {
 	f.string(&o.embedding, "embedding", "`FILE` for the representation H, .npy, .npz or .csv;\n"+interrupted+"; none by default")
 	f.output(&o.trust, "trust", "`FILE` for the trust in the rows"+aboutTrust+"; it needs neighbours, and the memory of the "+
 		"data once more;\n"+interrupted)
-	f.bool(&c.NoStructure, "no-structure", "do not judge whether the samples have clusters at all")
+	f.bool(&c.NoStructure, "no-structure", "do not judge whether the samples have clusters at all; then there is no confidence, "+
+		"no\nmembership and no outlier")
 	f.bool(&o.json, "json", "print one JSON object instead of the summary; unknown values are null")
 	f.bool(&o.quiet, "quiet", "show no progress on standard error; the summary then says how the data are read")
 
@@ -212,6 +218,9 @@ func (o *fitOptions) check() error {
 	}
 	if err := o.checkNeighbors(); err != nil {
 		return err
+	}
+	if o.config.NoStructure && (o.memberships != "" || o.outliers == "mark") {
+		return usagef("fit: -memberships and -outliers mark need the judgement that -no-structure leaves out")
 	}
 	if err := o.checkMPI(); err != nil {
 		return err
