@@ -118,12 +118,15 @@ type page struct {
 	Listed, Rest int          // clusters that have a section of their own, and that have none
 
 	Confidence *bars
+	Calibrated bool // confidence says how often labels are found again; else it is a margin
 	Median     float64
 	LeastSure  []sampleRow
 
 	Novelty   *bars
 	Novel     float64     // share above 0.95
 	MostNovel []sampleRow // the highest first
+
+	Outliers *outliers
 
 	Silhouette        *float64
 	SilhouetteSamples int
@@ -217,11 +220,13 @@ func newPage(ctx context.Context, r *result, o *Options) (*page, error) {
 		return nil, err
 	}
 	p.addClusters(r, o, sure)
+	p.Calibrated = r.confidence != nil
 	p.Confidence, p.Median = unitBars("confidence", sure.confidence), quantile(sure.confidence, 0.5)
 	for _, i := range sure.leastSure(mostLeastSure) {
 		p.LeastSure = append(p.LeastSure, r.sampleRow(i, sure, o))
 	}
 	p.addNovelty(r, o, sure)
+	p.addOutliers(r, o, sure)
 	if err := p.addSilhouettes(ctx, r, o); err != nil {
 		return nil, err
 	}

@@ -19,11 +19,15 @@ import (
 type result struct {
 	predicted bool // the samples are not, or not known to be, those of the training
 
-	labels    []int
-	h         mat.Matrix
-	centroids *mat.Dense
-	unit      bool // clusters are found in rows of h at norm 1
-	trust     [][]float64
+	labels []int
+	h      mat.Matrix
+	// Of the samples; nil: not judged.
+	confidence []float64
+	remoteness []float64
+	outlier    []bool
+	centroids  *mat.Dense
+	unit       bool // clusters are found in rows of h at norm 1
+	trust      [][]float64
 
 	views     []string // names, for people
 	dims      []int
@@ -53,6 +57,7 @@ func ofClustering(c *largemvc.Clustering) (*result, error) {
 	}
 	r := ofPredictor(c.Predictor)
 	r.labels, r.h, r.repaired, r.structure = c.Labels, c.H, c.Repaired, c.Structure
+	r.confidence, r.remoteness, r.outlier = c.Confidence, c.Remoteness, c.Outlier
 	r.trust = trustOfViews(c.Predictor, c.Trust)
 	t := c.Timings
 	for _, x := range []struct {
@@ -81,11 +86,11 @@ func ofPredictions(ctx context.Context, p *largemvc.Predictor, views []largemvc.
 	if err != nil {
 		return nil, err
 	}
-	labels, err := p.Predict(ctx, views)
+	a, err := p.Assign(ctx, views)
 	if err != nil {
 		return nil, err
 	}
-	r.h, r.labels = h, labels
+	r.h, r.labels, r.confidence = h, a.Labels, a.Confidence
 	r.timings = []Fact{{"predicting", seconds(time.Since(began))}}
 	return r, nil
 }
