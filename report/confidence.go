@@ -43,8 +43,8 @@ func newCertainty(ctx context.Context, r *result, workers int) (*certainty, erro
 		}
 		return nil
 	})
-	if r.confidence != nil {
-		out.confidence = r.confidence
+	if r.judged.confidence != nil {
+		out.confidence = r.judged.confidence
 	}
 	return out, err
 }

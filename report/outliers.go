@@ -27,19 +27,19 @@ type outlierRow struct {
 
 // addOutliers shows the samples that are far from nearly all others, where that is known.
 func (p *page) addOutliers(r *result, o *Options, sure *certainty) {
-	if r.outlier == nil {
+	if r.judged.outlier == nil {
 		return
 	}
-	p.Outliers = &outliers{Figure: newFarFigure(r.remoteness)}
-	for _, far := range r.outlier {
+	p.Outliers = &outliers{Figure: newFarFigure(r.judged.remoteness)}
+	for _, far := range r.judged.outlier {
 		if far {
 			p.Outliers.Count++
 		}
 	}
 	p.Outliers.Share = float64(p.Outliers.Count) / float64(p.Samples)
-	for _, i := range lowest(p.Samples, mostOutliers, func(i int) bool { return r.outlier[i] },
-		func(i int) float64 { return -r.remoteness[i] }) {
-		p.Outliers.Farthest = append(p.Outliers.Farthest, outlierRow{r.sampleRow(i, sure, o), r.remoteness[i]})
+	for _, i := range lowest(p.Samples, mostOutliers, func(i int) bool { return r.judged.outlier[i] },
+		func(i int) float64 { return -r.judged.remoteness[i] }) {
+		p.Outliers.Farthest = append(p.Outliers.Farthest, outlierRow{r.sampleRow(i, sure, o), r.judged.remoteness[i]})
 	}
 }
 

@@ -220,7 +220,7 @@ func newPage(ctx context.Context, r *result, o *Options) (*page, error) {
 		return nil, err
 	}
 	p.addClusters(r, o, sure)
-	p.Calibrated = r.confidence != nil
+	p.Calibrated = r.judged.confidence != nil
 	p.Confidence, p.Median = unitBars("confidence", sure.confidence), quantile(sure.confidence, 0.5)
 	for _, i := range sure.leastSure(mostLeastSure) {
 		p.LeastSure = append(p.LeastSure, r.sampleRow(i, sure, o))
@@ -387,7 +387,7 @@ func (p *page) addDisagreeing(r *result, o *Options, sure *certainty, e *effects
 func (p *page) addTrust(r *result, o *Options, sure *certainty) {
 	trust := o.Trust
 	if trust == nil {
-		trust = r.trust
+		trust = r.judged.trust
 	}
 	if trust == nil {
 		return

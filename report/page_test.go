@@ -155,7 +155,7 @@ func TestCertainty(t *testing.T) {
 			}
 		}
 	}
-	r.confidence = nil // as of a fit without a judgement
+	r.judged.confidence = nil // as of a fit without a judgement
 	if sure, err = newCertainty(context.Background(), r, 2); err != nil {
 		t.Fatal(err)
 	}

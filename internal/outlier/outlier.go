@@ -8,9 +8,8 @@
 // with s_j > 0. The scale s_j is a quarter of the standard deviation or, if that is more, the interquartile range over 1.349: few
 // samples far out change it little. In a feature with mostly one value it is the standard deviation.
 //
-// A sample is an outlier if the logarithm of its remoteness is more than three times that of the 90 % quantile, and its
-// remoteness more than 1.5. Where the density of the logarithm falls at least exponentially beyond the median, the first holds
-// for at most 1 sample in 250: 0.5·0.2³.
+// A sample is an outlier if its remoteness is more than q³ and more than 1.5, with the 90 % quantile q of remoteness. Where the
+// density of the logarithm falls at least exponentially beyond the median, at most 1 sample in 250 is above q³: 0.5·0.2³.
 //
 // The same samples give the same bits for any number of goroutines.
 package outlier
@@ -30,8 +29,7 @@ const (
 	fewest = 24
 	// share is the share of the samples whose distance counts.
 	share = 0.05
-	// high is the quantile whose logarithm is the unit of the threshold, times is the threshold in that unit, and least is the
-	// smallest remoteness of an outlier.
+	// high is the share below the quantile q, times its power in the threshold, and least the smallest threshold.
 	high, times, least = 0.9, 3, 1.5
 	// chunk is the number of samples that are compared at once.
 	chunk = 128
@@ -80,7 +78,7 @@ func New(ctx context.Context, numbers []int, views []view.View, workers int) (*R
 	return r, nil
 }
 
-// Outlier reports whether the remoteness of a sample is that of an outlier.
+// Outlier reports whether a sample of this remoteness is an outlier.
 func (r *Reference) Outlier(remoteness float64) bool { return remoteness > r.threshold }
 
 // Remoteness returns the remoteness of samples in memory, with the numbers first, first+1, …. It is +Inf for a sample that has no
