@@ -57,8 +57,8 @@ func newFarFigure(remoteness []float64) *bars {
 	for _, n := range counts {
 		most = max(most, n)
 	}
-	out := &bars{Label: fmt.Sprintf("Histogram of the remoteness: %s of the samples are below 1, %s below 2, and %s at %g or more.",
-		percent(shareBelow(remoteness, 1)), percent(shareBelow(remoteness, 2)), plural(beyond, "sample"), farthest)}
+	out := &bars{Label: fmt.Sprintf("Histogram of the remoteness: %s of the samples are below 1, %s below 2, and %s at %g or "+
+		"more.", percent(shareBelow(remoteness, 1)), percent(shareBelow(remoteness, 2)), plural(beyond, "sample"), farthest)}
 	width := barsWidth / farBins
 	for b, n := range counts {
 		h := barsHeight * float64(n) / float64(most)

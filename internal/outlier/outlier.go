@@ -8,8 +8,9 @@
 // with s_j > 0. The scale s_j is a quarter of the standard deviation or, if that is more, the interquartile range over 1.349: few
 // samples far out change it little. In a feature with mostly one value it is the standard deviation.
 //
-// A sample is an outlier if its remoteness is more than q³ and more than 1.5, with the 90 % quantile q of remoteness. Where the
-// density of the logarithm falls at least exponentially beyond the median, at most 1 sample in 250 is above q³: 0.5·0.2³.
+// A sample is an outlier if its remoteness is more than q³ and more than 1.5, with the 90 % quantile q of remoteness. If the
+// logarithm of the share of samples above a remoteness is concave in the logarithm of the remoteness, at most 1 sample in 250 is
+// above q³: 0.5·0.2³.
 //
 // The same samples give the same bits for any number of goroutines.
 package outlier
