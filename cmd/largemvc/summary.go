@@ -291,7 +291,8 @@ func (r *summary) table(w io.Writer) error {
 		line("confidence", "median %.2f (0: no more than chance, 1: always found again)", *r.Confidence)
 	}
 	if len(r.Outliers) > 0 {
-		line("outliers", "%s far from nearly all others (-out: remoteness)", count(len(r.Outliers), "sample"))
+		line("outliers", "%s far from nearly all others (-outliers mark gives them the label -1)",
+			count(len(r.Outliers), "sample"))
 	}
 	if r.Kept {
 		line("", "the clusters of the start, whose score (%.4g) is above the score after training (%.4g)",

@@ -4,9 +4,11 @@
 // A group of less than a twentieth of the samples is remote, however near to one another its samples are: they may make a cluster
 // of their own. Clusters and representations are not used.
 //
-// The squared distance of two samples is the mean over the views that both have of Σ_j ((x_j − y_j)/s_j)²/d, over the d features
-// with s_j > 0. The scale s_j is a quarter of the standard deviation or, if that is more, the interquartile range over 1.349: few
-// samples far out change it little. In a feature with mostly one value it is the standard deviation.
+// The squared distance of a sample to another one is the mean over its views of Σ_j ((x_j − y_j)/s_j)²/d, over the d features
+// with s_j > 0. If the other one lacks a view, the mean distance of the sample in this view takes its place: a sample that is far
+// in a view is far from those without the view, too. The scale s_j is a quarter of the standard deviation or, if that is more,
+// the interquartile range over 1.349: few samples far out change it little. In a feature with mostly one value it is the standard
+// deviation.
 //
 // A sample is an outlier if its remoteness is more than q³ and more than 1.5, with the 90 % quantile q of remoteness. If the
 // logarithm of the share of samples above a remoteness is concave in the logarithm of the remoteness, at most 1 sample in 250 is
@@ -82,8 +84,8 @@ func New(ctx context.Context, numbers []int, views []view.View, workers int) (*R
 // Outlier reports whether a sample of this remoteness is an outlier.
 func (r *Reference) Outlier(remoteness float64) bool { return remoteness > r.threshold }
 
-// Remoteness returns the remoteness of samples in memory, with the numbers first, first+1, …. It is +Inf for a sample that has no
-// view in common with enough samples.
+// Remoteness returns the remoteness of samples in memory, with the numbers first, first+1, …. It is +Inf for a sample without
+// views.
 func (r *Reference) Remoteness(ctx context.Context, first int, views []view.View, workers int) ([]float64, error) {
 	out, err := r.distances(ctx, views, func(i int) int {
 		if at, ok := slices.BinarySearch(r.numbers, first+i); ok {
@@ -105,7 +107,7 @@ func (r *Reference) distances(ctx context.Context, views []view.View, self func(
 	err := parallel.For(ctx, workers, (n+chunk-1)/chunk, func(worker, c int) error {
 		lo, hi := c*chunk, min((c+1)*chunk, n)
 		s := &memory[worker]
-		s.reset((hi - lo) * m)
+		s.reset(hi-lo, m)
 		for v, x := range views {
 			if r.features[v] == nil {
 				continue
@@ -118,7 +120,7 @@ func (r *Reference) distances(ctx context.Context, views []view.View, self func(
 			}
 		}
 		for i := lo; i < hi; i++ {
-			out[i] = s.nearest((i-lo)*m, m, self(i), r.rank)
+			out[i] = s.nearest(i-lo, m, self(i), r.rank)
 		}
 		return nil
 	})
@@ -127,17 +129,18 @@ func (r *Reference) distances(ctx context.Context, views []view.View, self func(
 
 // scratch is the memory of one goroutine.
 type scratch struct {
-	sum, of []float64 // squared distances and numbers of views, by sample and sample of the reference
-	view    []float64 // squared distances in one view
-	found   []float64
-	row     []float64
-	scaled  []float32
-	dots    []float32
+	sum    []float64 // squared distances, by sample and sample of the reference
+	of     []float64 // numbers of views, by sample
+	view   []float64 // squared distances in one view
+	found  []float64
+	row    []float64
+	scaled []float32
+	dots   []float32
 }
 
 // reset makes sums of zeros.
-func (s *scratch) reset(pairs int) {
-	s.sum, s.of, s.view = grown(s.sum, pairs), grown(s.of, pairs), grown(s.view, pairs)
+func (s *scratch) reset(n, m int) {
+	s.sum, s.of, s.view = grown(s.sum, n*m), grown(s.of, n), grown(s.view, n*m)
 	clear(s.sum)
 	clear(s.of)
 }
@@ -147,24 +150,32 @@ func grown[T any](x []T, n int) []T { return slices.Grow(x[:0], n)[:n] }
 
 // add adds the distances of sample i in one view.
 func (s *scratch) add(i, m int, present []bool) {
-	for j := range m {
+	view, mean, count := s.view[i*m:(i+1)*m], 0.0, 0.0
+	for j, q := range view {
 		if present == nil || present[j] {
-			s.sum[i*m+j] += s.view[i*m+j]
-			s.of[i*m+j]++
+			mean, count = mean+q, count+1
 		}
 	}
+	mean /= count // of a view that varies over the reference
+	for j, q := range view {
+		if present != nil && !present[j] {
+			q = mean
+		}
+		s.sum[i*m+j] += q
+	}
+	s.of[i]++
 }
 
-// nearest returns the distance of a rank, without the sample itself; +Inf if too few samples can be compared.
-func (s *scratch) nearest(at, m, self, rank int) float64 {
-	s.found = s.found[:0]
-	for j := range m {
-		if j != self && s.of[at+j] > 0 {
-			s.found = append(s.found, s.sum[at+j]/s.of[at+j])
-		}
-	}
-	if len(s.found) <= rank {
+// nearest returns the distance of a rank, without the sample itself; +Inf for a sample without views.
+func (s *scratch) nearest(i, m, self, rank int) float64 {
+	if s.of[i] == 0 {
 		return math.Inf(1)
+	}
+	s.found = s.found[:0]
+	for j, q := range s.sum[i*m : (i+1)*m] {
+		if j != self {
+			s.found = append(s.found, q/s.of[i])
+		}
 	}
 	return math.Sqrt(smallest(s.found, rank))
 }

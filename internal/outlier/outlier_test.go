@@ -156,3 +156,62 @@ func TestCleanSamples(t *testing.T) {
 		}
 	}
 }
+
+// The number of goroutines changes no bit; samples without a view are compared by the other one, samples without any are far.
+func TestAbsentViews(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 8))
+	views := clustersOf(r, 300, 3, 6, 20, 9)
+	for v := range views {
+		views[v].Present = make([]bool, 300)
+		for i := range 300 {
+			views[v].Present[i] = i%4 != v && i != 6
+		}
+	}
+	for j := range 20 {
+		views[0].F64[7*20+j] += 40
+	}
+	one, found := judged(t, views, 1)
+	three, _ := judged(t, views, 3)
+	if !slices.Equal(one, three) {
+		t.Error("the number of goroutines changes the remoteness")
+	}
+	if !found[7] || !found[6] || !math.IsInf(one[6], 1) {
+		t.Errorf("remoteness %g of a far sample, %g of a sample without views", one[7], one[6])
+	}
+}
+
+// The scale of a view changes nothing, however large or small its values are.
+func TestScale(t *testing.T) {
+	var first []float64
+	for _, e := range []int{0, -900, 900} {
+		views := clustersOf(rand.New(rand.NewPCG(2, 8)), 100, 3, 6, 10)
+		for i, x := range views[0].F64 {
+			views[0].F64[i] = math.Ldexp(x, e)
+		}
+		got, _ := judged(t, views, 1)
+		if first == nil {
+			first = got
+		}
+		for i := range got {
+			if math.Abs(got[i]-first[i]) > 1e-4*first[i] {
+				t.Fatalf("times 2^%d sample %d has the remoteness %g, want %g", e, i, got[i], first[i])
+			}
+		}
+	}
+}
+
+func TestNothingToJudge(t *testing.T) {
+	few := clustersOf(rand.New(rand.NewPCG(2, 8)), fewest-1, 2, 6, 5)
+	constant := []view.View{{Rows: 60, Cols: 4, F64: make([]float64, 240)}}
+	equal := clustersOf(rand.New(rand.NewPCG(2, 8)), 60, 2, 6, 5)
+	for i := range 40 * 5 {
+		equal[0].F64[i] = 1
+	}
+	for name, views := range map[string][]view.View{
+		"few samples": few, "constant": constant, "sparse and constant": {sparseOf(constant[0])}, "equal": equal,
+	} {
+		if far, _ := judged(t, views, 1); far != nil {
+			t.Errorf("%s: remoteness %v", name, far)
+		}
+	}
+}
