@@ -360,8 +360,18 @@ type Clustering struct {
 	StartLabels []int
 	Timings     Timings
 	Structure   score.Structure // whether the samples have clusters; zero if not judged
-	Notes       []string        // sentences about weak data or results, and if the initial clusters are kept; nil: none
-	Repaired    int             // number of clusters that k-means on H found empty and repaired
+
+	// Confidence says how often the label of each sample is found again (n values, 0 to 1): by fits of other samples, in excess
+	// of chance. It is nil if the structure is unknown (docs/trust.md).
+	Confidence []float64
+	// Remoteness is the distance of each sample to the nearest 5 % of all samples, in the views as they are given and in
+	// medians of this distance (n values). Outlier marks the samples for which it is too large (docs/trust.md). Both are nil
+	// with Config.NoStructure, for fewer than 24 samples, and if half of the samples equal 5 % of all.
+	Remoteness []float64
+	Outlier    []bool
+
+	Notes    []string // sentences about weak data or results, and if the initial clusters are kept; nil: none
+	Repaired int      // number of clusters that k-means on H found empty and repaired
 
 	// StartScore and TrainedScore are the scores of the initial clusters and of the trained clusters; both are 0 if Fit did not
 	// compare them.

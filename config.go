@@ -64,7 +64,7 @@ type Config struct {
 	// With StartLabels or StartAnchors it draws once. The neighbours are landmarks unless Neighborhood.Exact is set.
 	FitSamples int
 
-	// NoStructure leaves out the judgement of the clusters (Clustering.Structure).
+	// NoStructure leaves out Structure, Confidence, Remoteness and Outlier of the Clustering.
 	NoStructure bool
 
 	Machine machine.Options // goroutines, memory limit, GPU and processes of the fit

@@ -227,7 +227,7 @@ func ExamplePredictor_Save() {
 	}
 	fmt.Println(model.Clusters, "clusters of", model.Sizes, "samples")
 	fmt.Println("as the last training sample:", a.Labels[0] == c.Labels[39])
-	fmt.Println("sure:", a.Near[0] < 0.2*a.Next[0])
+	fmt.Println("sure:", a.Confidence[0] > 0.9)
 	// Output:
 	// 2 clusters of [20 20] samples
 	// as the last training sample: true

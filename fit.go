@@ -93,7 +93,14 @@ func (c *Clustering) keep(w window) {
 	for v, t := range c.Trust {
 		c.Trust[v] = slices.Clone(t[w.lo:w.hi])
 	}
-	if c.StartLabels != nil {
-		c.StartLabels = slices.Clone(c.StartLabels[w.lo:w.hi])
+	c.StartLabels, c.Confidence = part(c.StartLabels, w), part(c.Confidence, w)
+	c.Remoteness, c.Outlier = part(c.Remoteness, w), part(c.Outlier, w)
+}
+
+// part returns a copy of a window of values; nil of nil.
+func part[T any](x []T, w window) []T {
+	if x == nil {
+		return nil
 	}
+	return slices.Clone(x[w.lo:w.hi])
 }

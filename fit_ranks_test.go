@@ -112,6 +112,9 @@ func hashOf(t *testing.T, found ...*largemvc.Clustering) string {
 			for _, trust := range c.Trust {
 				put(trust[i])
 			}
+			if c.Confidence != nil {
+				put([]float64{c.Confidence[i], c.Remoteness[i]})
+			}
 		}
 	}
 	return fmt.Sprintf("%x", h.Sum(nil))
@@ -224,7 +227,7 @@ func answersOf(t *testing.T, c *largemvc.Clustering, views []largemvc.View) stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprintf(h, "%v %v %v", found.Labels, found.Near, novelty)
+	fmt.Fprintf(h, "%v %v %v %v", found.Labels, found.Near, found.Confidence, novelty)
 	if c.Config().Neighborhood.Neighbors != largemvc.None {
 		trust, err := c.ViewTrust(t.Context(), views)
 		if err != nil {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/train"
-	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/machine"
 )
 
@@ -49,7 +48,7 @@ func fit(ctx context.Context, with processes, views []View, config Config, from 
 	}
 	defer r.close()
 	s, err := r.selectSamples(inside)
-	var some []view.View // before the views are overwritten
+	var some *judgedSamples // before the views are overwritten
 	if err == nil {
 		some, err = r.samplesToJudge(inside)
 	}

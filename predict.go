@@ -45,6 +45,7 @@ func (p *Predictor) Assign(ctx context.Context, views []View) (*Assignments, err
 	if err != nil {
 		return nil, err
 	}
+	p.setConfidence(out)
 	return out, nil
 }
 
@@ -70,6 +71,7 @@ func (p *Predictor) AssignRows(ctx context.Context, views []View, emit func(firs
 		if err := p.model.assign(ctx, r, out); err != nil {
 			return err
 		}
+		p.setConfidence(out)
 		out.Ran = on.ran()
 		return emit(first, out)
 	})
@@ -158,6 +160,17 @@ func (p *Predictor) blocks(ctx context.Context, in []view.View, on *placement, d
 		}
 		return do(first, &request{in, on, workers})
 	}))
+}
+
+// setConfidence sets the confidence of assignments from their distances.
+func (p *Predictor) setConfidence(a *Assignments) {
+	if p.curve == nil {
+		return
+	}
+	a.Confidence = slices.Grow(a.Confidence[:0], len(a.Labels))[:len(a.Labels)]
+	for i := range a.Labels {
+		a.Confidence[i] = p.curve.At(a.Near[i], a.Next[i])
+	}
 }
 
 // grow makes room for the assignments of n samples, and keeps those that are there.

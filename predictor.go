@@ -2,13 +2,18 @@ package largemvc
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/largemvc/largemvc/internal/confidence"
 	"github.com/largemvc/largemvc/internal/device"
 	"github.com/largemvc/largemvc/internal/engine"
+	"github.com/largemvc/largemvc/internal/file"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/safetensors"
@@ -45,13 +50,19 @@ type Predictor struct {
 	config  Config          // with its defaults, without what belongs to the training samples or the caller
 	learned [3][]learned    // the values of the learnable nodes, by module
 	trainedViews
+	trainedTrust
 	start     *spectral.Basis // of the inputs side by side, where the start is kept
 	anchors   [][]*mat.Dense  // per layer from 0, per input
 	r, u      []float64       // m×m
 	centroids []float64       // Clusters×m
-	novelty   []float64       // quantiles of how far training samples are, in equal steps; nil where they are not known
 	model     fittedNetwork
 	unfit     error // why the network cannot take new samples, where custom modules cannot
+}
+
+// trainedTrust has the measures of the training samples by which labels of samples are judged.
+type trainedTrust struct {
+	curve   *confidence.Curve // of the labels; nil if the structure is not known
+	novelty []float64         // quantiles of how far training samples are, in equal steps; nil where they are not known
 }
 
 // trainedViews describe the views of the training samples.
@@ -202,20 +213,23 @@ type Assignments struct {
 	// Near and Next are the squared distances of the row of H (at norm 1 unless Config.PlainReadOut) to the nearest and the
 	// second nearest centroid. Next is +Inf with one cluster. The closer Near/Next to 1, the less sure the label.
 	Near, Next []float64
+	// Confidence says how often the label is found again by fits of other samples, in excess of chance (0 to 1). It is nil if
+	// the fit did not judge the structure (Clustering.Structure).
+	Confidence []float64
 	Ran        machine.Ran // device of the layers (Predictor.WithMachine)
 }
 
-// String returns the number of samples in each cluster and the largest Near/Next.
+// String returns the number of samples in each cluster and the lowest confidence.
 func (a *Assignments) String() string {
-	sizes, worst := map[int]int{}, 0.0
-	for i, l := range a.Labels {
+	sizes := map[int]int{}
+	for _, l := range a.Labels {
 		sizes[l]++
-		if a.Next[i] > 0 {
-			worst = max(worst, a.Near[i]/a.Next[i])
-		}
 	}
-	return fmt.Sprintf("%d samples, by cluster %v; the least sure one is %.2g times as near to its cluster as to the next",
-		len(a.Labels), sizes, worst)
+	text := fmt.Sprintf("%d samples, by cluster %v", len(a.Labels), sizes)
+	if len(a.Confidence) > 0 {
+		text += fmt.Sprintf("; the lowest confidence is %.2f", slices.Min(a.Confidence))
+	}
+	return text
 }
 
 // request is a block of new samples and where it is computed.
@@ -327,4 +341,85 @@ func (p *Predictor) Parameter(name string) (values []float64, shape []int, err e
 		}
 	}
 	return nil, nil, fmt.Errorf("largemvc: no learnable node %q; there are %q", name, p.Parameters())
+}
+
+// squares calls f with the squared distances of each row of a representation to all centroids, from several goroutines.
+func (p *Predictor) squares(ctx context.Context, h mat.Matrix, f func(i int, squares []float64)) error {
+	const chunk = 256
+	n, m := h.Dims()
+	return parallel.For(ctx, p.config.Machine.Workers, (n+chunk-1)/chunk, func(_, c int) error {
+		row, squares := make([]float64, m), make([]float64, p.Clusters)
+		for i := c * chunk; i < min((c+1)*chunk, n); i++ {
+			mat.Row(row, i, h)
+			if norm := floats.Norm(row, 2); !p.config.PlainReadOut && norm > 0 {
+				floats.Scale(1/norm, row)
+			}
+			for k := range squares {
+				squares[k] = 0
+				for j, x := range p.centroids[k*m : (k+1)*m] {
+					squares[k] += (row[j] - x) * (row[j] - x)
+				}
+			}
+			f(i, squares)
+		}
+		return nil
+	})
+}
+
+// Memberships returns soft memberships of samples (n×Clusters) by their representation (n×m): Clustering.H, or what Transform
+// returns for new samples. A row sums to 1. Its largest entry is c + (1 − c)·confidence, where c is how often a label is found
+// again by chance, about 1/Clusters. The other clusters share the rest by their distance.
+//
+// A fit that did not judge the structure (Clustering.Structure) has no memberships, and Memberships returns an error.
+func (p *Predictor) Memberships(ctx context.Context, h mat.Matrix) (*mat.Dense, error) {
+	if p == nil || p.model == nil {
+		return nil, errors.New("largemvc: the predictor is empty: Fit and Load make one")
+	}
+	if p.curve == nil {
+		return nil, errors.New("largemvc: there are no memberships: the fit did not judge the structure, because of " +
+			"Config.NoStructure, one cluster, too few samples or constant views")
+	}
+	if parallel.Nil(h) {
+		return nil, errors.New("largemvc: the representation is nil")
+	}
+	n, m := h.Dims()
+	if m != p.config.Anchors || n == 0 {
+		return nil, fmt.Errorf("largemvc: the representation is %d×%d: must have rows of the %d anchors", n, m, p.config.Anchors)
+	}
+	out, wrong := mat.NewDense(n, p.Clusters, nil), make([]bool, n)
+	err := p.squares(ctx, h, func(i int, squares []float64) {
+		wrong[i] = math.IsNaN(floats.Sum(squares)) || math.IsInf(floats.Sum(squares), 0)
+		p.curve.Members(out.RawRowView(i), squares)
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, w := range wrong {
+		if w {
+			return nil, fmt.Errorf("largemvc: row %d of the representation has a value that is not finite or too large", i)
+		}
+	}
+	return out, nil
+}
+
+// saveConfidence appends the curve of confidence, if there is one.
+func (p *Predictor) saveConfidence(f *safetensors.File) {
+	if c := p.curve; c != nil {
+		f.Tensors = append(f.Tensors, safetensors.Float64s("confidence", []float64{c.Chance, c.Intercept, c.Slope, c.Gain}, 4))
+	}
+}
+
+// decodeConfidence reads the curve of confidence, if the file has one; in has the first error.
+func (p *Predictor) decodeConfidence(in *file.Tensors) {
+	if in.File.Tensor("confidence") == nil {
+		return
+	}
+	x := in.Floats("confidence", 4)
+	if in.Err != nil {
+		return
+	}
+	p.curve = &confidence.Curve{Chance: x[0], Intercept: x[1], Slope: x[2], Gain: x[3]}
+	if c := p.curve; !(c.Chance >= 0 && c.Chance < 1 && c.Slope >= 0 && c.Gain >= 1) {
+		in.Fail("its curve of confidence is %v", x)
+	}
 }

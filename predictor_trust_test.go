@@ -10,12 +10,14 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/testrig/testutil"
 	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/machine"
+	"github.com/largemvc/largemvc/score"
 )
 
 // TestNovelty wants samples like those of the training to be spread from 0 to 1, whatever way they go through the model, and
@@ -281,5 +283,163 @@ func TestViewTrust(t *testing.T) {
 	}
 	if saved, err := os.ReadFile(path); err != nil || bytes.Contains(saved, []byte("noise_mean.0")) {
 		t.Errorf("the file of a model of one view has what its trust would need, or %v", err)
+	}
+}
+
+// TestConfidence wants low confidence in noise and high confidence in clusters, the same for any number of goroutines, from the
+// predictor, and from a file.
+func TestConfidence(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	clusters, _ := blobViews(400, 3, 0.1, 5, 8, 6)
+	for name, c := range map[string]Config{"default": {}, "paper": PaperConfig(3), "drawn": {FitSamples: 200}} {
+		c.Clusters, c.Epochs = 3, 2
+		for _, views := range [][]View{noiseViews(400, 1, 20, 16), clusters} {
+			var first *Clustering
+			for workers := range 3 {
+				c.Machine.Workers = workers
+				got, err := Fit(ctx, views, c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if first == nil {
+					first = got
+				} else if !slices.Equal(got.Confidence, first.Confidence) || *got.curve != *first.curve {
+					t.Errorf("%s: %d goroutines change the confidence", name, workers)
+				}
+			}
+			sorted := slices.Sorted(slices.Values(first.Confidence))
+			if len(sorted) != 400 || sorted[0] < 0 || sorted[399] > 1 {
+				t.Fatalf("%s: confidence of %d samples, %v", name, len(sorted), sorted)
+			}
+			if median := sorted[200]; first.Structure.Judgement == score.StructureNone && median > 0.35 ||
+				first.Structure.Judgement == score.StructureClear && median < 0.95 {
+				t.Errorf("%s, %v: the median confidence is %g", name, first.Structure, median)
+			}
+			checkConfident(t, first, views)
+		}
+	}
+}
+
+// checkConfident compares the confidence of a fit with the answers of its predictor and of a copy from a file, and with its
+// memberships.
+func checkConfident(t *testing.T, c *Clustering, views []View) {
+	t.Helper()
+	var file bytes.Buffer
+	if _, err := c.WriteTo(&file); err != nil {
+		t.Fatal(err)
+	}
+	read, err := ReadPredictor(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := c.Assign(t.Context(), views)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := read.Assign(t.Context(), views)
+	if err != nil || !slices.Equal(got.Confidence, want.Confidence) {
+		t.Errorf("the file has another confidence, %v", err)
+	}
+	members, err := read.Memberships(t.Context(), c.H)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, x := range c.Confidence {
+		row := members.RawRowView(i)
+		own := max(c.curve.Chance+(1-c.curve.Chance)*x, 1/float64(c.Clusters))
+		if math.Abs(want.Confidence[i]-x) > 1e-3 || math.Abs(floats.Sum(row)-1) > 1e-12 || math.Abs(slices.Max(row)-own) > 1e-6 {
+			t.Fatalf("sample %d: confidence %g, of the predictor %g; memberships %v", i, x, want.Confidence[i], row)
+		}
+	}
+	err = read.AssignRows(t.Context(), views, func(first int, a *Assignments) error {
+		if !slices.Equal(a.Confidence, want.Confidence[first:first+len(a.Labels)]) {
+			t.Errorf("from sample %d on, blocks have another confidence", first)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// A fit without a judgement has neither confidence nor memberships.
+func TestNoConfidence(t *testing.T) {
+	t.Parallel()
+	views, _ := blobViews(60, 3, 0.1, 5, 8, 6)
+	for name, c := range map[string]Config{"not asked for": {Clusters: 3, NoStructure: true}, "one cluster": {Clusters: 1}} {
+		c.Epochs = 1
+		got, err := Fit(t.Context(), views, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := got.Assign(t.Context(), views)
+		if err != nil || a.Confidence != nil || got.Confidence != nil {
+			t.Errorf("%s: confidence %v and %v, %v", name, got.Confidence, a.Confidence, err)
+		}
+		if _, err = got.Memberships(t.Context(), got.H); err == nil || !strings.Contains(err.Error(), "did not judge") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if (got.Outlier == nil) != c.NoStructure {
+			t.Errorf("%s: %d samples are judged as outliers", name, len(got.Outlier))
+		}
+	}
+}
+
+func TestMembershipsOfWrongRows(t *testing.T) {
+	t.Parallel()
+	views, _ := blobViews(120, 3, 0.1, 5, 8, 6)
+	c, err := Fit(t.Context(), views, Config{Clusters: 3, Epochs: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, h := range map[string]mat.Matrix{
+		"is nil": nil, "is 2×4": mat.NewDense(2, 4, nil), "row 1": mat.NewDense(2, 3, []float64{1, 2, 3, 4, math.NaN(), 6}),
+	} {
+		if _, err := c.Memberships(t.Context(), h); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
+// TestOutliers wants 20 of 900 samples at 40 standard deviations to be marked, and hardly any other, also where the 20 make a
+// cluster of their own.
+func TestOutliers(t *testing.T) {
+	t.Parallel()
+	for _, together := range []bool{false, true} {
+		for name, c := range map[string]Config{"default": {}, "paper": PaperConfig(4), "drawn": {FitSamples: 300}} {
+			rng := rand.New(rand.NewPCG(6, 6))
+			views, _ := blobViews(900, 4, 0.3, 5, 10, 8)
+			far := rng.Perm(900)[:20]
+			for _, i := range far {
+				for v, x := range views {
+					d := []int{10, 8}[v]
+					for j := range d {
+						step := 40 * 0.3
+						if !together {
+							step *= rng.NormFloat64()
+						}
+						x.in.F64[i*d+j] += step
+					}
+				}
+			}
+			c.Clusters, c.Epochs = 5, 2
+			got, err := Fit(t.Context(), views, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			missed, wrong := 0, 0
+			for i, out := range got.Outlier {
+				switch planted := slices.Contains(far, i); {
+				case planted && !out:
+					missed++
+				case out && !planted:
+					wrong++
+				}
+			}
+			if len(got.Outlier) != 900 || len(got.Remoteness) != 900 || missed > 0 || wrong > 880/20 {
+				t.Errorf("%s, together %v: %d of 20 are missed, %d others marked", name, together, missed, wrong)
+			}
+		}
 	}
 }

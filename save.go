@@ -138,9 +138,9 @@ func (p *Predictor) file() (*safetensors.File, error) {
 		}
 	}
 	p.saveStart(f)
+	p.saveConfidence(f)
 	f.Tensors = append(f.Tensors, floats("centroids", p.centroids, p.Clusters, p.config.Anchors),
-		safetensors.Ints("sizes", p.Sizes, p.Clusters))
-	f.Tensors = append(f.Tensors, safetensors.Float64s("novelty", p.novelty, len(p.novelty)))
+		safetensors.Ints("sizes", p.Sizes, p.Clusters), safetensors.Float64s("novelty", p.novelty, len(p.novelty)))
 	file.AddLosses(f, "", p.Loss, p.ViewLoss, len(p.inputs))
 	whole, err := file.New(modelFormat, config, p.about(f.Tensors))
 	if err != nil {
@@ -406,6 +406,7 @@ func (p *Predictor) decode(in *file.Tensors, nodes [][]savedNode) {
 	if in.Err == nil && !slices.IsSorted(p.novelty) {
 		in.Fail("the quantiles of novelty do not rise")
 	}
+	p.decodeConfidence(in)
 	p.Loss, p.ViewLoss = in.Losses("", v)
 	for v, d := range p.dims {
 		p.features = append(p.features, in.Texts(fmt.Sprintf("features.%d", v), d))

@@ -118,6 +118,11 @@ func TestLoadInconsistent(t *testing.T) {
 				f.Tensors = slices.DeleteFunc(f.Tensors, func(x safetensors.Tensor) bool { return x.Name == "novelty" })
 			}, `no "novelty"`,
 		},
+		"confidence": {
+			func(f *safetensors.File) {
+				f.Tensors = append(f.Tensors, safetensors.Float64s("confidence", []float64{2, 0, 1, 1}, 4))
+			}, "its curve of confidence is [2 0 1 1]",
+		},
 		"missing": {tensor("mean.1", func(x *safetensors.Tensor) { x.Name = "mean.9" }), "mean.1"},
 	} {
 		t.Run(name, func(t *testing.T) {

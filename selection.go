@@ -5,12 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"time"
 
+	"github.com/largemvc/largemvc/internal/confidence"
 	"github.com/largemvc/largemvc/internal/inputs"
 	"github.com/largemvc/largemvc/internal/meter"
+	"github.com/largemvc/largemvc/internal/outlier"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/structure"
 	"github.com/largemvc/largemvc/internal/view"
@@ -246,8 +250,8 @@ func (c *Clustering) relabel(ctx context.Context, all []view.View) error {
 	}))
 }
 
-// samplesToJudge returns the samples by which the structure is judged, of those of all ranks; nil: it is not.
-func (r *run) samplesToJudge(ctx context.Context) ([]view.View, error) {
+// samplesToJudge returns the samples by which the result is judged, of those of all ranks; nil: it is not.
+func (r *run) samplesToJudge(ctx context.Context) (*judgedSamples, error) {
 	if r.config.NoStructure {
 		return nil, nil
 	}
@@ -263,21 +267,24 @@ func (r *run) samplesToJudge(ctx context.Context) ([]view.View, error) {
 			}
 		}
 	}
-	return some, nil
+	of := &judgedSamples{numbers: chosen, views: some}
+	return of, withName(r.findOutliers(ctx, of))
 }
 
-// judge sets the structure of a result by some samples, if there are any. If the callback of a rank stops the judgement, no rank
-// has one. The result of the training stays.
-func (r *run) judge(ctx context.Context, some []view.View, out *Clustering) error {
+// judge sets the structure of a result by some samples, if there are any, and what follows from it. If the callback of a rank
+// stops the judgement, no rank has one. The result of the training stays.
+func (r *run) judge(ctx context.Context, some *judgedSamples, out *Clustering) error {
 	if some == nil {
 		return nil
 	}
 	began := time.Now()
+	out.Remoteness, out.Outlier = some.remoteness, some.outlier
 	on, err := r.goesOn(cmp.Or(ctx.Err(), r.meter.Enter(meter.Structure, out.Restart)))
 	if on {
-		found, failed := structure.Judge(ctx, some, structureOptions(r.config))
+		found, failed := structure.Judge(ctx, some.views, structureOptions(r.config))
 		if on, err = r.goesOn(failed); on {
 			out.Structure = found.Score()
+			err = r.setConfidence(some, found, out)
 		}
 	}
 	out.Timings.Structure, out.Timings.Total = time.Since(began), time.Since(r.began)
@@ -285,6 +292,74 @@ func (r *run) judge(ctx context.Context, some []view.View, out *Clustering) erro
 		out.Notes = append([]string{"structure " + out.Structure.String()}, out.Notes...)
 	}
 	return err
+}
+
+// judgedSamples are the samples by which a result is judged.
+type judgedSamples struct {
+	numbers []int       // among those of all ranks, in increasing order
+	views   []view.View // on every rank
+	// Of all samples of this rank; nil: not known.
+	remoteness []float64
+	outlier    []bool
+}
+
+// findOutliers compares all samples here with the judged ones.
+func (r *run) findOutliers(ctx context.Context, of *judgedSamples) error {
+	workers := r.config.Machine.Workers
+	from, err := outlier.New(ctx, of.numbers, of.views, workers)
+	if err != nil || from == nil {
+		return err
+	}
+	return view.Pass(ctx, r.views, func(first int, in []view.View) error {
+		part, err := from.Remoteness(ctx, r.group.First()+first, in, workers)
+		of.remoteness = append(of.remoteness, part...)
+		for _, x := range part {
+			of.outlier = append(of.outlier, from.Outlier(x))
+		}
+		return err
+	})
+}
+
+// setConfidence compares the labels of the judged samples with the clusters of their halves, and sets the confidence of all. It
+// cannot be stopped: all ranks have a confidence, or none.
+func (r *run) setConfidence(of *judgedSamples, found *structure.Result, out *Clustering) error {
+	n := len(out.Labels)
+	near, next := make([]float64, n), make([]float64, n)
+	err := out.squares(context.Background(), out.H, func(i int, squares []float64) {
+		own := out.Labels[i]
+		near[i], next[i] = squares[own], math.Inf(1)
+		for k, q := range squares {
+			if k != own {
+				next[i] = min(next[i], q)
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	var labels []int
+	var margin []float64
+	for _, i := range r.group.Here(of.numbers, n) {
+		labels, margin = append(labels, out.Labels[i]), append(margin, confidence.Margin(near[i], next[i]))
+	}
+	if labels, err = ranks.GatherAll(r.group, "the labels of the judged samples", labels, len(of.numbers)); err != nil {
+		return withName(err)
+	}
+	if margin, err = ranks.GatherAll(r.group, "the margins of the judged samples", margin, len(of.numbers)); err != nil {
+		return withName(err)
+	}
+	agreed := found.Agree(labels)
+	if agreed == nil {
+		return nil
+	}
+	if out.curve = confidence.Fit(margin, agreed.Share, agreed.Chance, r.group.Total(n)); out.curve == nil {
+		return nil
+	}
+	out.Confidence = make([]float64, n)
+	for i := range out.Confidence {
+		out.Confidence[i] = out.curve.At(near[i], next[i])
+	}
+	return nil
 }
 
 // goesOn agrees with the other ranks whether all go on after a step that ended with err here. None does after an error or

@@ -79,6 +79,8 @@ var arrows = []struct{ name, imports string }{
 		imports: "internal/cluster internal/kernel internal/parallel internal/prepare internal/rows internal/smooth " +
 			"internal/spectral internal/view neighbor score",
 	},
+	{name: "internal/confidence"},
+	{name: "internal/outlier", imports: "internal/kernel internal/parallel internal/view"},
 	{
 		name:    "internal/information",
 		imports: "internal/kernel internal/parallel internal/ranks internal/rows internal/spectral neighbor",
@@ -128,9 +130,10 @@ var arrows = []struct{ name, imports string }{
 	// The front door.
 	{
 		name: ".",
-		imports: "internal/adam internal/checkpoint internal/cluster internal/device internal/engine internal/file " +
-			"internal/information internal/information/term internal/inputs internal/kernel internal/kmeans internal/linalg " +
-			"internal/meter internal/op internal/parallel internal/plan internal/predict internal/prepare internal/ranks " +
+		imports: "internal/adam internal/checkpoint internal/cluster internal/confidence internal/device internal/engine " +
+			"internal/file internal/information internal/information/term internal/inputs internal/kernel internal/kmeans " +
+			"internal/linalg internal/meter internal/op internal/outlier internal/parallel internal/plan internal/predict " +
+			"internal/prepare internal/ranks " +
 			"internal/rows internal/safetensors internal/smooth internal/spectral internal/structure internal/train " +
 			"internal/unfold internal/view machine neighbor score",
 	},

@@ -11,7 +11,7 @@ import (
 // certainty is how sure the labels are.
 type certainty struct {
 	distance   []float64 // to the centroid of the sample's cluster
-	confidence []float64 // 1 − distance/that to the next centroid
+	confidence []float64 // how often the label is found again; the margin where that is not known
 	next       []int     // the cluster of the next centroid; −1 if there is only one
 }
 
@@ -36,15 +36,18 @@ func newCertainty(ctx context.Context, r *result, workers int) (*certainty, erro
 					next, at = d, c
 				}
 			}
-			out.distance[i], out.next[i], out.confidence[i] = math.Sqrt(own), at, confidence(own, next)
+			out.distance[i], out.next[i], out.confidence[i] = math.Sqrt(own), at, margin(own, next)
 		}
 		return nil
 	})
+	if r.judged.confidence != nil {
+		out.confidence = r.judged.confidence
+	}
 	return out, err
 }
 
-// confidence is 1 − √(near/next) of the squared distances to the sample's centroid and the next one.
-func confidence(near, next float64) float64 {
+// margin is 1 − √(near/next) of the squared distances to the sample's centroid and the next one.
+func margin(near, next float64) float64 {
 	switch {
 	case math.IsInf(next, 1):
 		return 1

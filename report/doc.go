@@ -14,11 +14,13 @@
 //
 // # What the numbers mean
 //
-// The confidence of a sample is 1 − a/b, with its distances a and b to the nearest and the next nearest centroid. The distances
-// are measured in the space in which the clusters were found: H, or its rows at norm 1 (largemvc.Config.PlainReadOut).
-// Confidence is 0 on the border of two clusters and 1 on a centroid. It is the simplified silhouette of E. Hruschka, L. de
-// Castro and R. Campello (ICDM 2004). It measures how far a sample is from the border. It is not the probability that the label
-// is right.
+// The confidence of a sample says how often clusters of other samples give it the same label again, in excess of chance
+// (largemvc.Clustering.Confidence, docs/trust.md). If the fit did not judge the structure, it is the margin 1 − a/b, with the
+// distances a and b to the nearest and the next nearest centroid, in the space in which the clusters were found: H, or its rows
+// at norm 1 (largemvc.Config.PlainReadOut). The margin is 0 on the border of two clusters and 1 on a centroid; it is high in
+// noise, too. It is the simplified silhouette of E. Hruschka, L. de Castro and R. Campello (ICDM 2004).
+//
+// Samples that fit no cluster are those of largemvc.Clustering.Outlier. A report on new samples does not look for any.
 //
 // Silhouettes and separations are measured in the prepared views. In the representation H they would be high for noise, too:
 // training makes clusters tight.

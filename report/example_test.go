@@ -61,6 +61,7 @@ func ExampleWrite() {
 	// Map of the samples
 	// Clusters
 	// Confidence
+	// Samples that fit no cluster
 	// Each cluster
 	// Features
 	// Views

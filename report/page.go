@@ -118,12 +118,15 @@ type page struct {
 	Listed, Rest int          // clusters that have a section of their own, and that have none
 
 	Confidence *bars
+	Calibrated bool // confidence says how often labels are found again; else it is a margin
 	Median     float64
 	LeastSure  []sampleRow
 
 	Novelty   *bars
 	Novel     float64     // share above 0.95
 	MostNovel []sampleRow // the highest first
+
+	Outliers *outliers
 
 	Apart        bool // silhouettes and neighbours are known
 	Silhouette   float64
@@ -226,11 +229,13 @@ func newPage(ctx context.Context, r *result, o *Options) (*page, error) {
 		return nil, err
 	}
 	p.addClusters(r, o, sure)
+	p.Calibrated = r.judged.confidence != nil
 	p.Confidence, p.Median = unitBars("confidence", sure.confidence), quantile(sure.confidence, 0.5)
 	for _, i := range sure.leastSure(mostLeastSure) {
 		p.LeastSure = append(p.LeastSure, r.sampleRow(i, sure, o))
 	}
 	p.addNovelty(r, o, sure)
+	p.addOutliers(r, o, sure)
 	if err := p.addApart(ctx, r, o); err != nil {
 		return nil, err
 	}
@@ -404,7 +409,7 @@ func (p *page) addDisagreeing(r *result, o *Options, sure *certainty, of []int, 
 func (p *page) addTrust(r *result, o *Options, sure *certainty) {
 	trust := o.Trust
 	if trust == nil {
-		trust = r.trust
+		trust = r.judged.trust
 	}
 	if trust == nil {
 		return

@@ -133,7 +133,7 @@ func TestCertainty(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range a.Labels {
-		want := 1 - math.Sqrt(a.Near[i]/a.Next[i])
+		want := a.Confidence[i]
 		if math.Abs(sure.confidence[i]-want) > 1e-3 || math.Abs(sure.distance[i]*sure.distance[i]-a.Near[i]) > 1e-4 {
 			t.Errorf("sample %d: confidence %v, want %v; squared distance %v, want %v", i, sure.confidence[i], want,
 				sure.distance[i]*sure.distance[i], a.Near[i])
@@ -157,11 +157,20 @@ func TestCertainty(t *testing.T) {
 			}
 		}
 	}
+	r.judged.confidence = nil // as of a fit without a judgement
+	if sure, err = newCertainty(context.Background(), r, 2); err != nil {
+		t.Fatal(err)
+	}
+	for i := range a.Labels {
+		if want := 1 - math.Sqrt(a.Near[i]/a.Next[i]); math.Abs(sure.confidence[i]-want) > 1e-3 {
+			t.Errorf("sample %d: margin %v, want %v", i, sure.confidence[i], want)
+		}
+	}
 	for _, test := range []struct{ near, next, want float64 }{
 		{0, 4, 1}, {1, 4, 0.5}, {4, 4, 0}, {4.1, 4, 0}, {0, 0, 0}, {1, math.Inf(1), 1},
 	} {
-		if got := confidence(test.near, test.next); got != test.want {
-			t.Errorf("confidence(%v, %v) is %v, want %v", test.near, test.next, got, test.want)
+		if got := margin(test.near, test.next); got != test.want {
+			t.Errorf("margin(%v, %v) is %v, want %v", test.near, test.next, got, test.want)
 		}
 	}
 }

@@ -22,9 +22,9 @@ type result struct {
 
 	labels    []int
 	h         mat.Matrix
+	judged    judged
 	centroids *mat.Dense
 	unit      bool // clusters are found in rows of h at norm 1
-	trust     [][]float64
 
 	views     []string // names, for people
 	dims      []int
@@ -47,6 +47,13 @@ type result struct {
 	predictor *largemvc.Predictor
 }
 
+// judged is the judgement of each sample; nil: there is none.
+type judged struct {
+	confidence, remoteness []float64
+	outlier                []bool
+	trust                  [][]float64 // in each view
+}
+
 // ofClustering reads what a fit found.
 func ofClustering(c *largemvc.Clustering) (*result, error) {
 	if c == nil || c.Predictor == nil || c.H == nil || len(c.Labels) == 0 {
@@ -54,7 +61,7 @@ func ofClustering(c *largemvc.Clustering) (*result, error) {
 	}
 	r := ofPredictor(c.Predictor)
 	r.labels, r.h, r.repaired, r.structure = c.Labels, c.H, c.Repaired, c.Structure
-	r.trust = trustOfViews(c.Predictor, c.Trust)
+	r.judged = judged{c.Confidence, c.Remoteness, c.Outlier, trustOfViews(c.Predictor, c.Trust)}
 	t := c.Timings
 	for _, x := range []struct {
 		name string
@@ -82,11 +89,11 @@ func ofPredictions(ctx context.Context, p *largemvc.Predictor, views []largemvc.
 	if err != nil {
 		return nil, err
 	}
-	labels, err := p.Predict(ctx, views)
+	a, err := p.Assign(ctx, views)
 	if err != nil {
 		return nil, err
 	}
-	r.h, r.labels = h, labels
+	r.h, r.labels, r.judged.confidence = h, a.Labels, a.Confidence
 	r.timings = []Fact{{"predicting", seconds(time.Since(began))}}
 	return r, nil
 }

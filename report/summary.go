@@ -28,6 +28,7 @@ func (p *page) summarise(r *result, o *Options, sure *certainty) {
 		p.sayConfidence(low, say)
 		p.compareClusters(say)
 	}
+	p.sayOutliers(say)
 	if p.Novelty != nil {
 		say("%s of the samples are farther from the training than 95 %% of its own samples; of samples like those it "+
 			"would be 5 %%.",
@@ -59,8 +60,11 @@ func (p *page) warn(r *result, low float64, warn func(string, ...any)) {
 		warn("The network was not trained: this is its start.")
 	}
 	if low > muchLow {
-		warn("%s of the samples lie nearly between two clusters: another number of clusters may suit the data "+
-			"better.", percent(low))
+		where := "lie nearly between two clusters"
+		if p.Calibrated {
+			where = "have labels that are hardly found again among other samples"
+		}
+		warn("%s of the samples %s: another number of clusters may suit the data better.", percent(low), where)
 	}
 }
 
@@ -86,10 +90,14 @@ const (
 	muchNovel     = 0.25
 )
 
-// sayConfidence says how far the samples are from the borders of clusters, which is far in noise, too.
+// sayConfidence says how sure the labels are.
 func (p *page) sayConfidence(low float64, say func(string, ...any)) {
-	say("Half of the samples have a confidence of at least %s (0: between two clusters, 1: in the middle of one); %s have less "+
-		"than %g.", fixed(p.Median), percent(low), lowConfidence)
+	ends := "0: between two clusters, 1: in the middle of one"
+	if p.Calibrated {
+		ends = "0: the label is found again no more often than by chance, 1: always"
+	}
+	say("Half of the samples have a confidence of at least %s (%s); %s have less than %g.", fixed(p.Median), ends, percent(low),
+		lowConfidence)
 }
 
 // compareClusters names the clusters that stand out for being sure or not.

@@ -53,6 +53,14 @@ func (c clusterCount) Set(s string) error {
 	return nil
 }
 
+// choosing has the settings that the command chooses by itself.
+type choosing struct {
+	start  word
+	starts *choose.Starts // what -start careful compared; nil: nothing
+	auto   bool           // -clusters auto
+	picked *picked        // what came of it; nil: the number was given
+}
+
 // picked is how -clusters auto came to its number.
 type picked struct {
 	Clusters int      `json:"clusters"`

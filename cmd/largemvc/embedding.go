@@ -1,53 +1,64 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"unicode/utf8"
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
 )
 
-// embeddingEndings are those of files of H.
-var embeddingEndings = []string{".npy", ".npz", ".csv"}
+// matrixEndings are those of files of matrices.
+var matrixEndings = []string{".npy", ".npz", ".csv"}
 
-// checkEmbedding refuses a file of H of another kind.
-func checkEmbedding(command, path string) error {
-	if path == "" {
+// matrixFile is a file of a matrix that has a row for each sample.
+type matrixFile struct {
+	flag, path string
+	array      string // its name in .npz
+	column     string // the names of its columns in .csv begin with
+}
+
+// embeddingFile is the file of H, and membershipsFile the one of the memberships in clusters.
+func embeddingFile(path string) matrixFile { return matrixFile{"embedding", path, "H", "h"} }
+func membershipsFile(path string) matrixFile {
+	return matrixFile{"memberships", path, "memberships", "cluster"}
+}
+
+// check refuses a file of another kind.
+func (f matrixFile) check(command string) error {
+	if f.path == "" || slices.Contains(matrixEndings, filepath.Ext(f.path)) {
 		return nil
 	}
-	for _, ending := range embeddingEndings {
-		if filepath.Ext(path) == ending {
-			return nil
-		}
-	}
-	return usagef("%s: -embedding %s: the name must end in .npy, .npz or .csv", command, path)
+	return usagef("%s: -%s %s: the name must end in .npy, .npz or .csv", command, f.flag, f.path)
 }
 
 // longestID is how many characters a text in .npz has at most: NumPy gives every text of an array the room of the longest.
 const longestID = 1024
 
-// checkEmbeddedIDs refuses ids that cannot be written beside H, before the work that they would be the end of.
-func checkEmbeddedIDs(path string, in *input) error {
-	if filepath.Ext(path) != ".npz" {
+// checkIDs refuses ids that cannot be written beside the matrix, before the work that they would be the end of.
+func (f matrixFile) checkIDs(in *input) error {
+	if filepath.Ext(f.path) != ".npz" {
 		return nil
 	}
 	for i, id := range in.ids {
 		if n := utf8.RuneCountInString(id); n > longestID {
-			return fmt.Errorf("-embedding %s: the id of sample %d (from 0), %q, has %d characters, and .npz takes %d at most "+
-				"(ids: %s): shorten it, or give -embedding a name that ends in .csv", path, i,
+			return fmt.Errorf("-%s %s: the id of sample %d (from 0), %q, has %d characters, and .npz takes %d at most "+
+				"(ids: %s): shorten it, or give -%[1]s a name that ends in .csv", f.flag, f.path, i,
 				string([]rune(id)[:20])+"…", n, longestID, in.reading.IDs)
 		}
 	}
 	return nil
 }
 
-// writeEmbedding writes the representation of the samples: in .npz the matrix H, with ids where there are some; in .csv the
-// columns id, sample, h0, h1, ….
-func writeEmbedding(out *output, h mat.Matrix, ids []string) error {
+// write writes a matrix: in .npz with ids where there are some; in .csv the columns id, sample, and a column for each column. out
+// is the file, links followed.
+func (f matrixFile) write(out *output, h mat.Matrix, ids []string) error {
 	if out.path == "" {
 		return nil
 	}
@@ -67,7 +78,7 @@ func writeEmbedding(out *output, h mat.Matrix, ids []string) error {
 			for i := range column {
 				column[i] = h.At(i, j)
 			}
-			columns = append(columns, dataset.Column{Name: fmt.Sprintf("h%d", j), Data: column})
+			columns = append(columns, dataset.Column{Name: fmt.Sprintf("%s%d", f.column, j), Data: column})
 		}
 		return out.write(io.Discard, func(w io.Writer) error { return dataset.EncodeCSV(w, columns...) },
 			func(path string) error { return dataset.WriteCSV(path, columns...) })
@@ -78,7 +89,7 @@ func writeEmbedding(out *output, h mat.Matrix, ids []string) error {
 			values = append(values, h.At(i, j))
 		}
 	}
-	matrix := dataset.Array{Name: "H", Shape: []int{n, m}, Data: values}
+	matrix := dataset.Array{Name: f.array, Shape: []int{n, m}, Data: values}
 	if filepath.Ext(out.path) == ".npy" {
 		return out.save(io.Discard, func(w io.Writer) error { return dataset.EncodeNPY(w, matrix) })
 	}
@@ -88,4 +99,16 @@ func writeEmbedding(out *output, h mat.Matrix, ids []string) error {
 	}
 	return out.write(io.Discard, func(w io.Writer) error { return dataset.EncodeNPZ(w, false, arrays...) },
 		func(path string) error { return dataset.WriteNPZ(path, false, arrays...) })
+}
+
+// writeMemberships writes the memberships of samples by their representation.
+func writeMemberships(ctx context.Context, out *output, model *largemvc.Predictor, h mat.Matrix, ids []string) error {
+	if out.path == "" {
+		return nil
+	}
+	x, err := model.Memberships(ctx, h)
+	if err != nil {
+		return err
+	}
+	return membershipsFile(out.path).write(out, x, ids)
 }

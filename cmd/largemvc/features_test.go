@@ -53,7 +53,7 @@ func TestFeatureNames(t *testing.T) {
 	); status != exitOK {
 		t.Fatal(stderr)
 	}
-	wanted, _, _ := table(t, want)
+	wanted, _ := table(t, want)
 	for _, c := range []struct {
 		data, flags, said, wrong string
 	}{
@@ -81,7 +81,7 @@ func TestFeatureNames(t *testing.T) {
 			t.Errorf("%s %s: status %d, %s%s", c.data, c.flags, status, stdout, stderr)
 			continue
 		}
-		if labels, _, _ := table(t, out); !slices.Equal(labels, wanted) {
+		if labels, _ := table(t, out); !slices.Equal(labels, wanted) {
 			t.Errorf("%s %s: labels %v, want %v", c.data, c.flags, labels, wanted)
 		}
 	}

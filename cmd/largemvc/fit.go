@@ -47,7 +47,7 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 	if err := o.settle(ctx, in, bar, stderr); err != nil {
 		return err
 	}
-	if err := checkEmbeddedIDs(o.embedding, in); err != nil {
+	if err := errors.Join(embeddingFile(o.embedding).checkIDs(in), membershipsFile(o.memberships).checkIDs(in)); err != nil {
 		return err
 	}
 	fitting := time.Now()
@@ -64,19 +64,12 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 	if kept := result.Ran.Storage; kept != "" && !o.quiet {
 		fmt.Fprintln(stderr, "largemvc: "+kept)
 	}
-	var trusted [][]float64
-	var untrusted error
-	if o.trust != "" {
-		// After an interrupt there is still a model to ask.
-		if trusted, untrusted = result.ViewTrust(context.WithoutCancel(ctx), in.views); untrusted != nil {
-			untrusted = fmt.Errorf("no trust in the rows: %w", untrusted)
-		}
-	}
+	trusted, untrusted := o.findTrust(ctx, in, result)
 	// Each of these is tried, whatever becomes of the others.
 	failed := []error{
 		o.writeLabels(stdout, in, result),
 		o.output("save").write(stdout, func(w io.Writer) error { _, err := result.WriteTo(w); return err }, result.Save),
-		writeEmbedding(o.output("embedding"), result.H, in.ids),
+		o.writeMatrices(ctx, in, result),
 		o.findFeatures(ctx, in, result, bar),
 		errors.Join(untrusted, writeTrust(stdout, o.output("trust"), in, trusted)),
 		o.writePage(ctx, stdout, in, result, trusted, reading, bar),
@@ -86,6 +79,18 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 		ended = fmt.Errorf("cancelled after %d of %d epochs; the result is of that state", result.Epochs, o.config.Epochs)
 	}
 	return errors.Join(append(failed, ended)...)
+}
+
+// findTrust returns the trust of -trust. After an interrupt there is still a model to ask.
+func (o *fitOptions) findTrust(ctx context.Context, in *input, c *largemvc.Clustering) ([][]float64, error) {
+	if o.trust == "" {
+		return nil, nil
+	}
+	trusted, err := c.ViewTrust(context.WithoutCancel(ctx), in.views)
+	if err != nil {
+		err = fmt.Errorf("no trust in the rows: %w", err)
+	}
+	return trusted, err
 }
 
 // showProgress shows how far a fit is that began at some time.
@@ -122,6 +127,12 @@ func (o *fitOptions) settle(ctx context.Context, in *input, bar *progress.Bar, s
 		return nil
 	}
 	return cancelled(ctx, o.chooseStart(ctx, in, bar))
+}
+
+// writeMatrices writes -embedding and -memberships.
+func (o *fitOptions) writeMatrices(ctx context.Context, in *input, c *largemvc.Clustering) error {
+	return errors.Join(embeddingFile(o.embedding).write(o.output("embedding"), c.H, in.ids),
+		writeMemberships(context.WithoutCancel(ctx), o.output("memberships"), c.Predictor, c.H, in.ids))
 }
 
 // cancelled is the error of a run that ends before it has a result.
@@ -164,10 +175,23 @@ func (o *fitOptions) writeLabels(stdout io.Writer, in *input, c *largemvc.Cluste
 	if out.path == "" {
 		return nil
 	}
-	near, next := centroidDistances(c)
-	columns := labelColumns(in.ids, c.Labels, near, next)
+	columns := labelColumns(in.ids, o.marked(c), figure{"confidence", c.Confidence}, figure{"remoteness", c.Remoteness})
 	return out.write(stdout, func(w io.Writer) error { return dataset.EncodeCSV(w, columns...) },
 		func(path string) error { return dataset.WriteCSV(path, columns...) })
+}
+
+// marked returns the labels, −1 for outliers if -outliers asks for it.
+func (o *fitOptions) marked(c *largemvc.Clustering) []int {
+	if o.outliers != "mark" {
+		return c.Labels
+	}
+	out := slices.Clone(c.Labels)
+	for i, far := range c.Outlier {
+		if far {
+			out[i] = -1
+		}
+	}
+	return out
 }
 
 // writeSummary prints the summary, on standard error where the labels or the model go to standard output.
@@ -222,12 +246,12 @@ func (o *fitOptions) looksAgain() bool { return o.report != "" || o.trust != "" 
 // checkFiles refuses what would lose files, and outputs that cannot be written, before any work.
 func (o *fitOptions) checkFiles(stdout io.Writer) error {
 	o.outputs = []*output{{flag: "out", path: o.out}, {flag: "save", path: o.save}, {flag: "report", path: o.report},
-		{flag: "embedding", path: o.embedding}, {flag: "trust", path: o.trust}}
+		{flag: "embedding", path: o.embedding}, {flag: "trust", path: o.trust}, {flag: "memberships", path: o.memberships}}
 	for _, out := range o.outputs {
 		out.partial = &output{}
 	}
 	o.outputs = append(o.outputs, &output{flag: "checkpoint", path: o.config.Checkpoint.Path})
-	if err := checkEmbedding("fit", o.embedding); err != nil {
+	if err := errors.Join(embeddingFile(o.embedding).check("fit"), membershipsFile(o.memberships).check("fit")); err != nil {
 		return err
 	}
 	if o.config.Checkpoint.Path == standard {
@@ -250,7 +274,7 @@ func (o *fitOptions) checkFiles(stdout io.Writer) error {
 		return usagef("fit: -checkpoint %s is a pipe, a device or an open file, and a checkpoint replaces its file again and "+
 			"again: give the name of a file", o.config.Checkpoint.Path)
 	}
-	for _, other := range []string{"out", "save", "report", "embedding", "trust"} {
+	for _, other := range []string{"out", "save", "report", "embedding", "trust", "memberships"} {
 		if err := o.output(other).checkInput("fit", "resume", o.resume); o.resume != "" && err != nil {
 			return err
 		}

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/choose"
 	"github.com/largemvc/largemvc/dataset"
 )
 
@@ -20,19 +19,18 @@ type fitOptions struct {
 	important   important // found by -features
 	embedding   string
 	trust       string
+	memberships string
+	outliers    word
 	resume      string
 	json, quiet bool
 	mpi         bool
-	start       word
-	starts      *choose.Starts // what -start careful compared; nil: nothing
-	auto        bool           // -clusters auto
-	picked      *picked        // what came of it; nil: the number was given
-	config      largemvc.Config
-	network     network
-	float       word
-	overwrite   bool
-	given       map[string]bool // the flags on the command line
-	outputs     []*output
+	choosing
+	config    largemvc.Config
+	network   network
+	float     word
+	overwrite bool
+	given     map[string]bool // the flags on the command line
+	outputs   []*output
 }
 
 const aboutFit = `Usage: largemvc fit -data FILE [flags]
@@ -53,9 +51,12 @@ func fitFlags(o *fitOptions) *flags {
 		"least one view of a sample being\nkept; 0: none. For tests with complete data")
 	o.diskFlags(f, "what is kept for each sample is in\nmemory or, without neighbours, computed again where "+
 		"-max-memory has no room for it. -fit-samples trains on a part")
-	f.output(&o.out, "out", "`FILE` for the labels, as CSV; the columns are id (if the data have ids), sample (from 0), "+
-		"label, near and next,\nthe squared distances to the two nearest centroids in H;\n"+interrupted+"; - is standard "+
-		"output; none by default")
+	f.output(&o.out, "out", aboutLabels+"and remoteness (distance from other samples,\n1 is typical); "+interrupted+
+		"; - is standard output; none by default")
+	f.value(among(&o.outliers, "keep", "mark"), "outliers",
+		"labels of samples that fit no cluster, in -out and -json: `keep|mark`. keep: as of others; mark: -1")
+	f.string(&o.memberships, "memberships", "`FILE` for the memberships of each sample in all clusters, which sum to 1, .npy, "+
+		".npz or .csv;\n"+interrupted+"; none by default")
 	f.output(&o.save, "save", "`FILE` for the trained model; "+interrupted+";\n- is standard output; none by default")
 	f.output(&o.report, "report", "`FILE` for a report, one HTML page; it has a map, sizes, doubtful samples, a description "+
 		"of each cluster and a model card,\nand takes some seconds and the memory of the data once more; "+interrupted+
@@ -65,7 +66,8 @@ func fitFlags(o *fitOptions) *flags {
 		"data once more;\n"+interrupted)
 	f.int(&o.features, "features", 0, "`N` features of each cluster that distinguish it from the others, in the summary and in "+
 		"-json (docs/trust.md);\nit needs the memory of the data once more; 0: none")
-	f.bool(&c.NoStructure, "no-structure", "do not judge whether the samples have clusters at all")
+	f.bool(&c.NoStructure, "no-structure", "do not judge whether the samples have clusters at all; then there is no confidence, "+
+		"no\nmembership and no outlier")
 	f.bool(&o.json, "json", "print one JSON object instead of the summary; unknown values are null")
 	f.bool(&o.quiet, "quiet", "show no progress on standard error; the summary then says how the data are read")
 
@@ -198,7 +200,7 @@ func (o *fitOptions) check() error {
 	}{
 		{"clusters", c.Clusters, 0}, {"anchors", c.Anchors, 0}, {"layers", c.Layers, 1}, {"epochs", c.Epochs, 0},
 		{"restarts", c.Restarts, 1}, {"patience", c.Patience, 1}, {"workers", c.Machine.Workers, 0},
-		{"kmeans-starts", c.KMeansStarts, 1},
+		{"kmeans-starts", c.KMeansStarts, 1}, {"features", o.features, 0},
 		{"checkpoint-every", c.Checkpoint.Every, 1}, {"fit-samples", c.FitSamples, 0}, {"landmarks", c.Neighborhood.Landmarks, 0},
 	} {
 		if x.value < x.low {
@@ -222,17 +224,10 @@ func (o *fitOptions) check() error {
 			return usagef("fit: -%s is %v, want %s", x.name, x.value, x.want)
 		}
 	}
-	if o.features < 0 {
-		return usagef("fit: -features is %d, want at least 0", o.features)
-	}
-	if err := o.checkNeighbors(); err != nil {
-		return err
-	}
-	if err := o.checkAuto(); err != nil {
-		return err
-	}
-	if err := o.checkMPI(); err != nil {
-		return err
+	for _, check := range []func() error{o.checkNeighbors, o.checkAuto, o.checkJudged, o.checkMPI} {
+		if err := check(); err != nil {
+			return err
+		}
 	}
 	disk := map[string]bool{
 		"missing": o.missing > 0, "report": o.report != "", "trust": o.trust != "", "features": o.features != 0,
@@ -242,6 +237,14 @@ func (o *fitOptions) check() error {
 		return err
 	}
 	return o.checkResume()
+}
+
+// checkJudged refuses what needs the judgement of the structure where there is none.
+func (o *fitOptions) checkJudged() error {
+	if o.config.NoStructure && (o.memberships != "" || o.outliers == "mark") {
+		return usagef("fit: -memberships and -outliers mark need the judgement that -no-structure leaves out")
+	}
+	return nil
 }
 
 // checkNeighbors refuses what needs neighbours where there are none.

@@ -21,11 +21,11 @@ import (
 )
 
 // withMPI are the flags that may stand beside -mpi.
-var withMPI = []string{"mpi", "data", "leave-out", "missing-rows", "max-memory", "out", "save", "json", "quiet", "clusters",
-	"anchors", "layers", "variant", "activation", "preset", "preprocess", "plain-read-out", "neighbors", "epochs", "lr",
-	"seed", "restarts", "tolerance", "patience", "checkpoint", "checkpoint-every", "overwrite", "resume", "workers",
-	"kmeans-starts", "theta0", "rho0", "signs", "one-sided", "lipschitz", "reduction", "detach", "directions", "filter-steps",
-	"neighbor-weight", "held-out-weight", "exact-neighbors", "landmarks"}
+var withMPI = []string{"mpi", "data", "leave-out", "missing-rows", "max-memory", "out", "outliers", "save", "json", "quiet",
+	"clusters", "anchors", "layers", "variant", "activation", "preset", "preprocess", "plain-read-out", "neighbors",
+	"epochs", "lr", "seed", "restarts", "tolerance", "patience", "checkpoint", "checkpoint-every", "overwrite", "resume",
+	"workers", "kmeans-starts", "theta0", "rho0", "signs", "one-sided", "lipschitz", "reduction", "detach", "directions",
+	"filter-steps", "neighbor-weight", "held-out-weight", "exact-neighbors", "landmarks"}
 
 // checkMPI refuses what several processes cannot do.
 func (o *fitOptions) checkMPI() error {
@@ -238,7 +238,7 @@ func (o *fitOptions) writeRank(w world, in *input, c *largemvc.Clustering, unfin
 		return err
 	}
 	whole := *c
-	whole.Labels = nil // which are those of one process
+	whole.Labels, whole.Confidence, whole.Outlier = nil, nil, nil // which are those of one process
 	o.config.Machine.Comm = nil
 	r, err := newSummary(o, in, &whole, in.readFor)
 	if err != nil {
@@ -275,20 +275,19 @@ func (o *fitOptions) writeRankLabels(w world, in *input, c *largemvc.Clustering,
 	if o.out == "" {
 		return nil
 	}
-	near, next := centroidDistances(c)
+	own := packed(o.marked(c), c)
 	lo, hi, err := comm.Share(in.samples, w.Rank(), w.Size())
 	if err != nil {
 		return err
 	}
 	if strings.Contains(o.out, "%d") {
-		columns := labelColumns(nil, c.Labels, near, next)
+		columns := unpacked(own, c)
 		columns[0].Data = numbers(lo, hi)
 		part := &output{path: numbered(o.out, w.Rank()), unfinished: unfinished}
 		part.partial = &output{path: part.path + partialEnding}
 		return part.write(nil, nil, func(path string) error { return dataset.WriteCSV(path, columns...) })
 	}
-	var labels []int
-	var allNear, allNext []float64
+	var all []float64
 	for r := range w.Size() {
 		from, to, err := comm.Share(in.samples, r, w.Size())
 		if err != nil {
@@ -296,7 +295,7 @@ func (o *fitOptions) writeRankLabels(w world, in *input, c *largemvc.Clustering,
 		}
 		raw := make([]byte, 24*(to-from))
 		if r == w.Rank() {
-			if _, err := binary.Encode(raw, binary.LittleEndian, packed(c.Labels, near, next)); err != nil {
+			if _, err := binary.Encode(raw, binary.LittleEndian, own); err != nil {
 				return err
 			}
 		}
@@ -310,25 +309,44 @@ func (o *fitOptions) writeRankLabels(w world, in *input, c *largemvc.Clustering,
 		if _, err := binary.Decode(raw, binary.LittleEndian, part); err != nil {
 			return err
 		}
-		for i := 0; i < len(part); i += 3 {
-			labels, allNear, allNext = append(labels, int(part[i])), append(allNear, part[i+1]), append(allNext, part[i+2])
-		}
+		all = append(all, part...)
 	}
 	if w.Rank() > 0 {
 		return nil
 	}
-	columns := labelColumns(nil, labels, allNear, allNext)
+	columns := unpacked(all, c)
 	return o.output("out").write(nil, func(to io.Writer) error { return dataset.EncodeCSV(to, columns...) },
 		func(path string) error { return dataset.WriteCSV(path, columns...) })
 }
 
-// packed are the labels with both distances, three numbers a sample.
-func packed(labels []int, near, next []float64) []float64 {
-	out := make([]float64, 0, 3*len(labels))
+// packed are labels with confidence and remoteness, three numbers a sample. What the result lacks is 0.
+func packed(labels []int, c *largemvc.Clustering) []float64 {
+	out := make([]float64, 3*len(labels))
 	for i, l := range labels {
-		out = append(out, float64(l), near[i], next[i])
+		out[3*i] = float64(l)
+		if c.Confidence != nil {
+			out[3*i+1] = c.Confidence[i]
+		}
+		if c.Remoteness != nil {
+			out[3*i+2] = c.Remoteness[i]
+		}
 	}
 	return out
+}
+
+// unpacked returns the columns of packed numbers, without those that a result lacks.
+func unpacked(x []float64, c *largemvc.Clustering) []dataset.Column {
+	labels, sure, far := make([]int, len(x)/3), make([]float64, len(x)/3), make([]float64, len(x)/3)
+	for i := range labels {
+		labels[i], sure[i], far[i] = int(x[3*i]), x[3*i+1], x[3*i+2]
+	}
+	if c.Confidence == nil {
+		sure = nil
+	}
+	if c.Remoteness == nil {
+		far = nil
+	}
+	return labelColumns(nil, labels, figure{"confidence", sure}, figure{"remoteness", far})
 }
 
 // numbers are those from lo to hi−1.

@@ -43,16 +43,21 @@ func (o *predictOptions) predictFromDisk(
 	}
 	label := func(w io.Writer) error {
 		b := bufio.NewWriterSize(w, 1<<16)
-		b.WriteString("sample,label,near,next\n")
+		named := false
 		var line []byte
 		err := model.AssignRows(ctx, in.views, func(first int, a *largemvc.Assignments) error {
 			p.Device, p.DeviceWhy = a.Ran.Device, a.Ran.Why
+			if !named {
+				b.WriteString(headOf(a))
+				named = true
+			}
 			for i, k := range a.Labels {
 				p.ClusterSizes[k]++
 				line = strconv.AppendInt(line[:0], int64(first+i), 10)
 				line = strconv.AppendInt(append(line, ','), int64(k), 10)
-				line = strconv.AppendFloat(append(line, ','), a.Near[i], 'g', -1, 64)
-				line = strconv.AppendFloat(append(line, ','), a.Next[i], 'g', -1, 64)
+				if a.Confidence != nil {
+					line = strconv.AppendFloat(append(line, ','), a.Confidence[i], 'g', -1, 64)
+				}
 				if _, err := b.Write(append(line, '\n')); err != nil {
 					return err
 				}
@@ -82,4 +87,12 @@ func (o *predictOptions) predictFromDisk(
 		stdout = stderr
 	}
 	return p.print(stdout, stderr, o.json)
+}
+
+// headOf returns the names of the columns of assignments.
+func headOf(a *largemvc.Assignments) string {
+	if a.Confidence == nil {
+		return "sample,label\n"
+	}
+	return "sample,label,confidence\n"
 }

@@ -40,7 +40,7 @@ func TestFromDisk(t *testing.T) {
 			if status != exitOK || stderr != "" {
 				t.Fatalf("%s: status %d: %s%s", name, status, stdout, stderr)
 			}
-			labels[name], _, _ = table(t, a)
+			labels[name], _ = table(t, a)
 			args = append([]string{"predict", "-model", model, "-data", path, "-out", b, "-json"}, disk...)
 			if status, stdout, stderr = runLine(args...); status != exitOK {
 				t.Fatalf("%s: status %d: %s", name, status, stderr)
@@ -48,7 +48,7 @@ func TestFromDisk(t *testing.T) {
 			if m := object(t, stdout); m["samples"] != 300.0 || m["acc"] != 1.0 || len(m["cluster_sizes"].([]any)) != 3 {
 				t.Errorf("%s: %v", name, m)
 			}
-			if again, _, _ := table(t, b); !slices.Equal(again, labels[name]) {
+			if again, _ := table(t, b); !slices.Equal(again, labels[name]) {
 				t.Errorf("%s: a prediction labels otherwise", name)
 			}
 		}
@@ -105,7 +105,7 @@ func TestFromDiskIDs(t *testing.T) {
 		outs, hs = append(outs, contents(t, out)), append(hs, contents(t, h))
 		ids = append(ids, fmt.Sprint(object(t, stdout)["ids"]))
 	}
-	if !strings.HasPrefix(outs[1], "id,sample,label,near,next\ns0,0,") || !strings.HasPrefix(hs[1], "id,sample,h0") {
+	if !strings.HasPrefix(outs[1], "id,sample,label,confidence,remoteness\ns0,0,") || !strings.HasPrefix(hs[1], "id,sample,h0") {
 		t.Errorf("from disk the files begin with %.40q and %.40q", outs[1], hs[1])
 	}
 	if outs[0] != outs[1] || hs[0] != hs[1] || ids[0] != ids[1] {

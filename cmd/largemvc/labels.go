@@ -3,25 +3,33 @@ package main
 import (
 	"fmt"
 	"io"
-	"math"
 
-	"gonum.org/v1/gonum/mat"
-
-	"gonum.org/v1/gonum/floats"
-
-	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
 )
 
+// aboutLabels says what is in the first columns of a file of labels.
+const aboutLabels = "`FILE` for the labels, as CSV; the columns are id (if the data have ids), sample (from 0), label, " +
+	"confidence\n(0 to 1; how often the label is found again, docs/trust.md), "
+
+// figure is a column of numbers about the samples; it is left out if it has none.
+type figure struct {
+	name   string
+	values []float64
+}
+
 // labelColumns are the columns of a file of labels: the ids where the samples have some, the number of the sample, its label,
-// and the squared distances to the two nearest centroids.
-func labelColumns(ids []string, labels []int, near, next []float64) []dataset.Column {
+// and what else is known.
+func labelColumns(ids []string, labels []int, figures ...figure) []dataset.Column {
 	sample := make([]int, len(labels))
 	for i := range sample {
 		sample[i] = i
 	}
-	columns := []dataset.Column{{Name: "sample", Data: sample}, {Name: "label", Data: labels}, {Name: "near", Data: near},
-		{Name: "next", Data: next}}
+	columns := []dataset.Column{{Name: "sample", Data: sample}, {Name: "label", Data: labels}}
+	for _, f := range figures {
+		if f.values != nil {
+			columns = append(columns, dataset.Column{Name: f.name, Data: f.values})
+		}
+	}
 	if ids != nil {
 		columns = append([]dataset.Column{{Name: "id", Data: ids}}, columns...)
 	}
@@ -71,31 +79,4 @@ func trustColumns(in *input, trust [][]float64) []dataset.Column {
 		columns = append([]dataset.Column{{Name: "id", Data: in.ids}}, columns...)
 	}
 	return columns
-}
-
-// centroidDistances are the squared distances of the training samples to their centroid and to the nearest other one (+Inf
-// if there is none), in H, or in its rows at norm 1. The views themselves may be overwritten by now.
-func centroidDistances(c *largemvc.Clustering) (near, next []float64) {
-	near, next = make([]float64, len(c.Labels)), make([]float64, len(c.Labels))
-	centroids, unit := c.Centroids(), !c.Config().PlainReadOut
-	var row []float64
-	for i, label := range c.Labels {
-		row = mat.Row(row, i, c.H)
-		if norm := floats.Norm(row, 2); unit && norm > 0 {
-			floats.Scale(1/norm, row)
-		}
-		next[i] = math.Inf(1)
-		for k := range c.Clusters {
-			d := 0.0
-			for j, x := range centroids.RawRowView(k) {
-				d += (row[j] - x) * (row[j] - x)
-			}
-			if k == label {
-				near[i] = d
-			} else {
-				next[i] = min(next[i], d)
-			}
-		}
-	}
-	return near, next
 }

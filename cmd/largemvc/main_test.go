@@ -198,7 +198,7 @@ func TestLabelsFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(first)), "\n")
-	if len(lines) != 31 || lines[0] != "sample,label,near,next" {
+	if len(lines) != 31 || lines[0] != "sample,label,confidence,remoteness" {
 		t.Fatalf("%d lines, the first %q", len(lines), lines[0])
 	}
 	numbers := map[string]bool{}

@@ -277,7 +277,7 @@ func TestIDsInOutputs(t *testing.T) {
 	if got["acc"] != want["acc"] || got["loss_last"] != want["loss_last"] || labels != wantLabels {
 		t.Errorf("ACC %v, loss %v; in one order %v, %v", got["acc"], got["loss_last"], want["acc"], want["loss_last"])
 	}
-	if !strings.HasPrefix(labels, "id,sample,label,near,next\nsaa,0,") {
+	if !strings.HasPrefix(labels, "id,sample,label,confidence,remoteness\nsaa,0,") {
 		t.Errorf("labels %.60q", labels)
 	}
 	for i, line := range strings.Split(strings.TrimSpace(labels), "\n")[1:] {

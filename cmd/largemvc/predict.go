@@ -25,6 +25,7 @@ type predictOptions struct {
 	report    string
 	embedding string
 	trust     string
+	members   string
 	json      bool
 	quiet     bool
 	workers   int
@@ -43,10 +44,10 @@ func predictFlags(o *predictOptions) *flags {
 	f := newFlags("predict")
 	o.modelFlags(f)
 	f.group("Result")
-	f.output(&o.out, "out", "`FILE` for the labels, as CSV; the columns are id (if the data have ids), sample (from 0), "+
-		"label, near and next,\nthe squared distances to the two nearest centroids in H, and novelty (0 to 1), "+
-		"the distance from the "+
-		"training samples;\n- is standard output; none by default")
+	f.output(&o.out, "out", aboutLabels+"and novelty (0 to 1), the distance from the training "+
+		"samples;\n- is standard output; none by default")
+	f.string(&o.members, "memberships", "`FILE` for the memberships of each sample in all clusters, which sum to 1, .npy, "+
+		".npz or .csv;\nnone by default")
 	f.output(&o.report, "report", "`FILE` for a report on the samples, one HTML page; none by default")
 	f.string(&o.embedding, "embedding", "`FILE` for the representation H, .npy, .npz or .csv; none by default")
 	f.output(&o.trust, "trust", "`FILE` for the trust in the rows"+aboutTrust)
@@ -85,12 +86,15 @@ type prediction struct {
 
 	ClusterSizes []int `json:"cluster_sizes"` // of these samples
 
+	Confidence *float64 `json:"confidence"` // median, from 0 to 1; null for models without
+
 	// How unlike the training the samples are; null for models that do not know.
 	Novelty *float64 `json:"novelty"` // median, from 0 to 1
 	Novel   *float64 `json:"novel"`   // share of the samples with a novelty above 0.95
 
-	IDs    []string `json:"ids"`    // of the samples, in their order; null where the data have none
-	Labels []int    `json:"labels"` // the cluster of each sample
+	IDs         []string  `json:"ids"`         // of the samples, in their order; null where the data have none
+	Labels      []int     `json:"labels"`      // the cluster of each sample
+	Confidences []float64 `json:"confidences"` // of the labels; null for models without
 
 	ACC    *float64 `json:"acc"`
 	NMI    *float64 `json:"nmi"`
@@ -108,6 +112,7 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	files := &predictOutputs{
 		labels: output{flag: "out", path: o.out}, page: output{flag: "report", path: o.report},
 		embedding: output{flag: "embedding", path: o.embedding}, trust: output{flag: "trust", path: o.trust},
+		memberships: output{flag: "memberships", path: o.members},
 	}
 	if err := o.checkFlags(stdout, files); err != nil {
 		return err
@@ -125,11 +130,11 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 }
 
 // predictOutputs holds the files that predict writes.
-type predictOutputs struct{ labels, page, embedding, trust output }
+type predictOutputs struct{ labels, page, embedding, trust, memberships output }
 
 // checkFlags refuses flags that contradict each other and files that cannot be written.
 func (o *predictOptions) checkFlags(stdout io.Writer, files *predictOutputs) error {
-	if err := checkEmbedding("predict", o.embedding); err != nil {
+	if err := errors.Join(embeddingFile(o.embedding).check("predict"), membershipsFile(o.members).check("predict")); err != nil {
 		return err
 	}
 	if o.json && (o.out == standard || o.report == standard) {
@@ -141,11 +146,13 @@ func (o *predictOptions) checkFlags(stdout io.Writer, files *predictOutputs) err
 	if o.workers < 0 || o.workers > parallel.MostWorkers {
 		return usagef("predict: -workers is %d, want 0 to %d", o.workers, parallel.MostWorkers)
 	}
-	if err := o.checkModel("predict", stdout, &files.labels, &files.page, &files.embedding, &files.trust); err != nil {
+	outputs := []*output{&files.labels, &files.page, &files.embedding, &files.trust, &files.memberships}
+	if err := o.checkModel("predict", stdout, outputs...); err != nil {
 		return err
 	}
 	return o.checkDisk("predict", map[string]bool{
 		"report": o.report != "", "embedding": o.embedding != "", "trust": o.trust != "", "match-features": o.match,
+		"memberships": o.members != "",
 	})
 }
 
@@ -158,7 +165,7 @@ func (o *predictOptions) predictInMemory(
 	if err != nil {
 		return err
 	}
-	if err := checkEmbeddedIDs(o.embedding, in); err != nil {
+	if err := errors.Join(embeddingFile(o.embedding).checkIDs(in), membershipsFile(o.members).checkIDs(in)); err != nil {
 		return err
 	}
 	model = model.WithMachine(machine.Options{Workers: o.workers, Device: o.device})
@@ -171,7 +178,7 @@ func (o *predictOptions) predictInMemory(
 	failed := errors.Join(
 		files.labels.write(stdout, func(w io.Writer) error { return dataset.EncodeCSV(w, columns...) },
 			func(path string) error { return dataset.WriteCSV(path, columns...) }),
-		o.writeEmbedding(ctx, &files.embedding, model, in),
+		o.writeMatrices(ctx, files, model, in),
 		o.writePage(ctx, stdout, &files.page, model, in, found.trust, read.Sub(began), bar),
 		writeTrust(stdout, &files.trust, in, found.trust),
 	)
@@ -188,9 +195,11 @@ func (o *predictOptions) predictInMemory(
 	for _, label := range found.Labels {
 		p.ClusterSizes[label]++
 	}
+	p.Confidence = median(found.Confidence)
 	p.addDrift(found.novelty)
 	p.Device, p.DeviceWhy = found.Ran.Device, found.Ran.Why
 	p.Reading, p.IDs, p.Labels = &in.reading, in.ids, found.Labels
+	p.Confidences = found.Confidence
 	if err := p.score(in); err != nil {
 		return err
 	}
@@ -222,7 +231,7 @@ func (o *predictOptions) label(ctx context.Context, model *largemvc.Predictor, i
 
 // columns returns the columns of -out.
 func (l *labelled) columns(ids []string) []dataset.Column {
-	return append(labelColumns(ids, l.Labels, l.Near, l.Next), dataset.Column{Name: "novelty", Data: l.novelty})
+	return labelColumns(ids, l.Labels, figure{"confidence", l.Confidence}, figure{"novelty", l.novelty})
 }
 
 // score compares p.Labels with the classes of the samples, if the data have them.
@@ -251,16 +260,19 @@ func (p *prediction) print(stdout, stderr io.Writer, asJSON bool) error {
 	return p.table(stdout)
 }
 
-// writeEmbedding writes -embedding.
-func (o *predictOptions) writeEmbedding(ctx context.Context, out *output, model *largemvc.Predictor, in *input) error {
-	if o.embedding == "" {
+// writeMatrices writes -embedding and -memberships.
+func (o *predictOptions) writeMatrices(
+	ctx context.Context, files *predictOutputs, model *largemvc.Predictor, in *input,
+) error {
+	if o.embedding == "" && o.members == "" {
 		return nil
 	}
 	h, err := model.Transform(ctx, in.views)
 	if err != nil {
 		return err
 	}
-	return writeEmbedding(out, h, in.ids)
+	return errors.Join(embeddingFile(o.embedding).write(&files.embedding, h, in.ids),
+		writeMemberships(ctx, &files.memberships, model, h, in.ids))
 }
 
 // writePage writes -report.
@@ -326,6 +338,9 @@ func (p *prediction) table(w io.Writer) error {
 	line("time", "%.3g s reading, %.3g s predicting", p.ReadSeconds, p.PredictSeconds)
 	line("ran on", "%v", machine.Ran{Device: p.Device, Why: p.DeviceWhy})
 	line("clusters", "sizes %s", join(p.ClusterSizes, ", "))
+	if p.Confidence != nil {
+		line("confidence", "median %.2f (0: no more than chance, 1: always found again)", *p.Confidence)
+	}
 	if p.Novel != nil {
 		line("drift", "%s", p.drift())
 	}

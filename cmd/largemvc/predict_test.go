@@ -15,7 +15,7 @@ import (
 )
 
 // table reads a labels file and checks its columns.
-func table(t *testing.T, path string) (labels []int, near, next []float64) {
+func table(t *testing.T, path string) (labels []int, confidence []float64) {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -25,8 +25,8 @@ func table(t *testing.T, path string) (labels []int, near, next []float64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if columns := strings.Join(records[0], ","); columns != "sample,label,near,next" &&
-		columns != "sample,label,near,next,novelty" {
+	if columns := strings.Join(records[0], ","); columns != "sample,label,confidence,remoteness" &&
+		columns != "sample,label,confidence,novelty" && columns != "sample,label,confidence" {
 		t.Fatalf("columns %v", records[0])
 	}
 	for i, r := range records[1:] {
@@ -35,13 +35,12 @@ func table(t *testing.T, path string) (labels []int, near, next []float64) {
 		}
 		label, err := strconv.Atoi(r[1])
 		a, err1 := strconv.ParseFloat(r[2], 64)
-		b, err2 := strconv.ParseFloat(r[3], 64)
-		if err != nil || err1 != nil || err2 != nil || !(a <= b) || a < 0 {
+		if err != nil || err1 != nil || !(a >= 0 && a <= 1) {
 			t.Fatalf("line %d: %v", i+2, r)
 		}
-		labels, near, next = append(labels, label), append(near, a), append(next, b)
+		labels, confidence = append(labels, label), append(confidence, a)
 	}
-	return labels, near, next
+	return labels, confidence
 }
 
 // TestPredict saves a model, and gives its training samples and others back to it.
@@ -69,14 +68,14 @@ func TestPredict(t *testing.T) {
 		if strconv.FormatFloat(m["float"].(float64), 'f', 0, 64) != float {
 			t.Errorf("float is %v", m["float"])
 		}
-		labels, near, next := table(t, fitted)
-		again, near2, next2 := table(t, predicted)
+		labels, sure := table(t, fitted)
+		again, sureAgain := table(t, predicted)
 		for i := range labels {
 			if labels[i] != again[i] {
 				t.Fatalf("sample %d is in cluster %d, predicted %d", i, labels[i], again[i])
 			}
-			if math.Abs(near[i]-near2[i]) > 1e-4*next[i] || math.Abs(next[i]-next2[i]) > 1e-4*next[i] {
-				t.Fatalf("sample %d: distances %v and %v, predicted %v and %v", i, near[i], next[i], near2[i], next2[i])
+			if math.Abs(sure[i]-sureAgain[i]) > 1e-3 {
+				t.Fatalf("sample %d: confidence %v, predicted %v", i, sure[i], sureAgain[i])
 			}
 		}
 		// A few samples without labels, some of them incomplete.
@@ -97,7 +96,7 @@ func TestPredict(t *testing.T) {
 		if status != exitOK || !strings.Contains(stdout, "12.5 % of the view rows absent") || strings.Contains(stdout, "ACC") {
 			t.Errorf("status %d: %s%s", status, stdout, stderr)
 		}
-		if again, _, _ = table(t, predicted); len(again) != 4 || again[0] != labels[0] || again[1] != labels[1] ||
+		if again, _ = table(t, predicted); len(again) != 4 || again[0] != labels[0] || again[1] != labels[1] ||
 			again[3] != labels[3] {
 			t.Errorf("labels %v, want %v", again, labels[:4])
 		}
@@ -165,7 +164,7 @@ func TestDrift(t *testing.T) {
 		if status != exitOK || !strings.Contains(stdout, "drift") || !strings.Contains(stdout, want) {
 			t.Errorf("%s: status %d, %s%s", data, status, stdout, stderr)
 		}
-		if !strings.HasPrefix(readText(t, labels), "sample,label,near,next,novelty\n") {
+		if !strings.HasPrefix(readText(t, labels), "sample,label,confidence,novelty\n") {
 			t.Error("the labels have no column of novelty")
 		}
 		_, stdout, _ = runLine("predict", "-model", model, "-data", data, "-json")

@@ -59,7 +59,7 @@ func fitted(t *testing.T, args ...string) (map[string]any, []int) {
 	if status != exitOK {
 		t.Fatalf("%q: %s", args, stderr)
 	}
-	labels, _, _ := table(t, out)
+	labels, _ := table(t, out)
 	return object(t, stdout), labels
 }
 

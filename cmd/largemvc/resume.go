@@ -15,7 +15,7 @@ import (
 var withResume = []string{"resume", "data", "labels", "views", "mask", "missing-rows", "triplets", "sparse", "orientation",
 	"id", "view", "leave-out", "one-hot", "header", "decimal", "overwrite",
 	"max-memory", "from-disk", "scratch", "scratch-numbers", "missing", "out", "save", "report",
-	"embedding", "trust", "features", "json", "quiet", "epochs",
+	"embedding", "trust", "memberships", "outliers", "features", "json", "quiet", "epochs",
 	"tolerance", "patience", "float", "workers", "device", "mpi",
 	"checkpoint", "checkpoint-every"}
 

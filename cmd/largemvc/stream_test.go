@@ -17,7 +17,7 @@ import (
 )
 
 // labelsOf are the first words of a file of labels.
-const labelsOf = "sample,label,near,next\n0,"
+const labelsOf = "sample,label,confidence,remoteness\n0,"
 
 // asProcess makes a command of its own of a command line, whose files the test gives.
 func asProcess(args ...string) *exec.Cmd {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -77,7 +78,11 @@ type summary struct {
 	ClusterSizes []int `json:"cluster_sizes"`
 
 	IDs    []string `json:"ids"`    // of the samples, in their order; null where the data have none
-	Labels []int    `json:"labels"` // the cluster of each sample
+	Labels []int    `json:"labels"` // the cluster of each sample; with -outliers mark -1 for outliers
+
+	Confidence  *float64  `json:"confidence"`  // median; null: not judged, or of several processes
+	Confidences []float64 `json:"confidences"` // of the labels
+	Outliers    []int     `json:"outliers"`    // samples that fit no cluster; null as above
 
 	ACC      *float64 `json:"acc"`
 	NMI      *float64 `json:"nmi"`
@@ -123,6 +128,28 @@ func number(x float64) *float64 {
 	return &x
 }
 
+// median is the middle one of some numbers, nil if there are none.
+func median(x []float64) *float64 {
+	if len(x) == 0 {
+		return nil
+	}
+	return number(slices.Sorted(slices.Values(x))[len(x)/2])
+}
+
+// outliersOf returns the numbers of the outliers; nil if they are not known.
+func outliersOf(c *largemvc.Clustering) []int {
+	if c.Outlier == nil {
+		return nil
+	}
+	out := []int{}
+	for i, far := range c.Outlier {
+		if far {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
 // peakMiB is the largest resident memory of the process, nil where it is not known.
 func peakMiB() *float64 {
 	bytes, ok := peakRSS()
@@ -152,7 +179,8 @@ func newSummary(o *fitOptions, in *input, c *largemvc.Clustering, reading time.D
 	}
 	r.structured, r.Picked = newStructured(c.Structure, len(in.views)), o.picked
 	r.important, r.Starts, r.starts = o.important, newStarts(o.starts), o.starts
-	r.Reading, r.Notes, r.IDs, r.Labels = &in.reading, c.Notes, in.ids, c.Labels
+	r.Reading, r.Notes, r.IDs, r.Labels = &in.reading, c.Notes, in.ids, o.marked(c)
+	r.Confidence, r.Confidences, r.Outliers = median(c.Confidence), c.Confidence, outliersOf(c)
 	for _, x := range c.Inputs() {
 		r.Inputs = append(r.Inputs, x.Columns)
 	}
@@ -268,12 +296,32 @@ func (r *summary) table(w io.Writer) error {
 	if r.PeakRSS != nil {
 		line("memory", "%.0f MiB at most", *r.PeakRSS)
 	}
+	r.aboutClusters(line)
+	if r.ACC != nil {
+		line("scores", "ACC %s, NMI %s, ARI %s, purity %s (%d classes)", percent(r.ACC), percent(r.NMI), percent(r.ARI),
+			percent(r.Purity), *r.Classes)
+	}
+	if r.StartACC != nil {
+		line("at the start", "ACC %s, NMI %s, ARI %s", percent(r.StartACC), percent(r.StartNMI), percent(r.StartARI))
+	}
+	return t.Flush()
+}
+
+// aboutClusters writes the lines about the clusters.
+func (r *summary) aboutClusters(line func(name, format string, args ...any)) {
 	line("clusters", "%d of sizes %s", r.ClustersFound, join(r.ClusterSizes, ", "))
 	if r.Picked != nil {
 		line("", "%v", r.Picked)
 	}
 	if r.Starts != nil {
 		line("start", "%v", r.starts)
+	}
+	if r.Confidence != nil {
+		line("confidence", "median %.2f (0: no more than chance, 1: always found again)", *r.Confidence)
+	}
+	if len(r.Outliers) > 0 {
+		line("outliers", "%s far from nearly all others (-outliers mark gives them the label -1)",
+			count(len(r.Outliers), "sample"))
 	}
 	if r.Kept {
 		line("", "the clusters of the start, whose score (%.4g) is above the score after training (%.4g)",
@@ -285,14 +333,6 @@ func (r *summary) table(w io.Writer) error {
 	for i, text := range r.important.lines(r.ClustersFound) {
 		line(map[bool]string{true: "features"}[i == 0], "%s", text)
 	}
-	if r.ACC != nil {
-		line("scores", "ACC %s, NMI %s, ARI %s, purity %s (%d classes)", percent(r.ACC), percent(r.NMI), percent(r.ARI),
-			percent(r.Purity), *r.Classes)
-	}
-	if r.StartACC != nil {
-		line("at the start", "ACC %s, NMI %s, ARI %s", percent(r.StartACC), percent(r.StartNMI), percent(r.StartARI))
-	}
-	return t.Flush()
 }
 
 // aboutSamples describes a data set.

@@ -56,8 +56,7 @@ func run(ctx context.Context, w io.Writer) error {
 			return err
 		}
 		if i < 505 {
-			fmt.Fprintf(w, "sample %d: cluster %d, squared distance %.3f to its centroid, %.3f to the next\n",
-				i, a.Labels[0], a.Near[0], a.Next[0])
+			fmt.Fprintf(w, "sample %d: cluster %d, confidence %.2f\n", i, a.Labels[0], a.Confidence[0])
 		}
 	}
 	fmt.Fprintf(w, "%v a sample\n", (time.Since(began) / 100).Round(time.Microsecond))

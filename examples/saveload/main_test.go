@@ -13,7 +13,7 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Sample i is of class i mod 5: the first five new ones are of all five clusters.
-	found := regexp.MustCompile(`sample 50(\d): cluster (\d), squared`).FindAllStringSubmatch(out.String(), -1)
+	found := regexp.MustCompile(`sample 50(\d): cluster (\d), confidence`).FindAllStringSubmatch(out.String(), -1)
 	clusters := map[string]string{}
 	for _, x := range found {
 		clusters[x[2]] = x[1]

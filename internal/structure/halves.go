@@ -131,17 +131,19 @@ func (d *data) agreementOfViews(ctx context.Context, o Options) (float64, error)
 type trial struct {
 	Figures
 	sparsity, dimension float64 // 0 unless measured
+	halves              [2]half // nil unless measured
 }
 
 // measure parts rows in two halves and measures them. The number of the split seeds it. local says whether to measure the density
 // and the dimension of the rows too.
 func measure(ctx context.Context, d *data, o Options, number uint64, local bool) (out trial, err error) {
 	order := rand.New(rand.NewPCG(o.Seed, streamHalves|number<<8)).Perm(d.n)
-	var half [2]*data
+	var rows [2]*data
 	var found [2]*clustering
-	for s, samples := range [][]int{order[:d.n/2], order[d.n/2:]} {
-		half[s] = d.take(samples)
-		if found[s], err = cluster(ctx, half[s], o, o.Seed+number); err != nil {
+	samples := [2][]int{order[:d.n/2], order[d.n/2:]}
+	for s := range samples {
+		rows[s] = d.take(samples[s])
+		if found[s], err = cluster(ctx, rows[s], o, o.Seed+number); err != nil {
 			return out, err
 		}
 	}
@@ -160,9 +162,10 @@ func measure(ctx context.Context, d *data, o Options, number uint64, local bool)
 		at, within = at+a, within+w
 		out.Stability += same / 2
 		if local {
-			distance, dimension := half[1-s].local()
+			distance, dimension := rows[1-s].local()
 			out.sparsity -= rankCorrelation(p.margin, distance) / 2
 			out.dimension += dimension / 2
+			out.halves[s] = half{samples[s], samples[1-s], c.labels, p.labels}
 		}
 	}
 	out.Border = (at / border) / (max(within, 1) / (inner - border))
