@@ -46,9 +46,11 @@ func fitIn[T kernel.Float](ctx context.Context, r *run, on *onDevice) (*Clusteri
 	if err := saver.setInputs(len(in.List), in.Order, r.state); err != nil {
 		return nil, err
 	}
+	defer saver.flushAtEnd(ctx)()
 	prepareFor := time.Since(r.began)
 	best, err := trainRuns(ctx, in, c, saver, r.state)
 	if err != nil {
+		saver.flush() // after an error in an epoch, too, the epochs before it are not lost
 		return nil, m.Stopped(on.explained(err, c))
 	}
 	ended := m.Stopped(on.explained(best.Ended, c))

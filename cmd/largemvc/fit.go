@@ -28,6 +28,8 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 	if o.mpi {
 		return runFitMPI(ctx, o, stdout, stderr)
 	}
+	o.noteCheckpoint()
+	defer o.endInTime(ctx, stderr, "largemvc")()
 	if o.quiet {
 		progressOut = io.Discard
 	}
@@ -48,19 +50,7 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 	if err := checkEmbeddedIDs(o.embedding, in); err != nil {
 		return err
 	}
-	fitting := time.Now()
-	o.config.Progress = func(e largemvc.Progress) error {
-		if !e.Training() {
-			bar.Phase(e.Phase, e.Done, e.Total, time.Since(fitting), e.Left)
-			return nil
-		}
-		note := fmt.Sprintf("loss %.5g", e.Loss)
-		if e.Restarts > 1 {
-			note = fmt.Sprintf("run %d/%d  %s", e.Restart+1, e.Restarts, note)
-		}
-		bar.ShowLeft(e.Epoch, e.Epochs, note, e.Elapsed, e.Left)
-		return nil
-	}
+	o.config.Progress = trainingProgress(bar)
 	result, ended := train(ctx, o, in)
 	bar.End()
 	if result == nil {
@@ -97,6 +87,26 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 	return errors.Join(append(failed, ended)...)
 }
 
+// trainingProgress returns what shows the progress of a fit, which begins now.
+func trainingProgress(bar *progress.Bar) func(largemvc.Progress) error {
+	fitting := time.Now()
+	return func(e largemvc.Progress) error {
+		if onEpoch != nil {
+			onEpoch(0, e)
+		}
+		if !e.Training() {
+			bar.Phase(e.Phase, e.Done, e.Total, time.Since(fitting), e.Left)
+			return nil
+		}
+		note := fmt.Sprintf("loss %.5g", e.Loss)
+		if e.Restarts > 1 {
+			note = fmt.Sprintf("run %d/%d  %s", e.Restart+1, e.Restarts, note)
+		}
+		bar.ShowLeft(e.Epoch, e.Epochs, note, e.Elapsed, e.Left)
+		return nil
+	}
+}
+
 // cancelled is the error of a run that ends before it has a result.
 func cancelled(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
@@ -105,7 +115,7 @@ func cancelled(ctx context.Context, err error) error {
 	return err
 }
 
-// endedEarly is the error of a fit that ends before its first epoch: it says what there is to go on from.
+// endedEarly is the error of a fit that ends before the end of its first epoch: it says what there is to go on from.
 func (o *fitOptions) endedEarly(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err
@@ -114,8 +124,10 @@ func (o *fitOptions) endedEarly(ctx context.Context, err error) error {
 	switch path := o.config.Checkpoint.Path; {
 	case o.resume != "":
 		return fmt.Errorf("%w; %s is as it was", err, o.resume)
+	case path != "" && o.hasCheckpoint():
+		return fmt.Errorf("%w, but the initial clustering: -resume %s goes on from it", err, path)
 	case path != "":
-		return fmt.Errorf("%w, and nothing to resume: %s is written in the training alone", err, path)
+		return fmt.Errorf("%w, and nothing to resume: %s is first written after the initial clustering", err, path)
 	}
 	return err
 }
