@@ -89,6 +89,7 @@ func testResume(t *testing.T, neighbors int) {
 		"start anchors": {views, Config{Anchors: 2, StartAnchors: anchors, Neighborhood: Neighborhood{Neighbors: None}}},
 		"early stop":    {views, Config{Tolerance: 5e-3, Patience: 8, Epochs: 60}},
 		"rotated":       {lowRankViews(90), Config{Neighborhood: Neighborhood{Neighbors: None}}},
+		"few columns":   {spreadViews(90), Config{Neighborhood: Neighborhood{Neighbors: None}}},
 		"restarts":      {views, Config{Restarts: 3, KMeansStarts: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
