@@ -56,7 +56,7 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 	if result == nil {
 		return o.endedEarly(ctx, ended)
 	}
-	warn(stderr, result.Notes)
+	warn(stderr, unsaid(result.Notes, in.reading.Warnings))
 	if ended != nil {
 		o.keepFiles(stderr)
 	}
