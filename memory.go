@@ -36,7 +36,7 @@ func (c Config) EstimateMemory(views []View) (Memory, error) {
 	if err := checkPresence(views, n); err != nil {
 		return Memory{}, err
 	}
-	if err := c.checkWidths(views); err != nil {
+	if err := checkWidths(&c, views); err != nil {
 		return Memory{}, err
 	}
 	c = c.WithDefaults()
@@ -58,7 +58,7 @@ func (c Config) EstimateMemory(views []View) (Memory, error) {
 func (c Config) Check(views []View) error {
 	n, err := checkShapes(views)
 	if err == nil {
-		err = c.checkWidths(views)
+		err = checkWidths(&c, views)
 	}
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (c Config) Check(views []View) error {
 }
 
 // checkWidths refuses sparse views with too many features, unless other processes may have samples with them.
-func (c *Config) checkWidths(views []View) error {
+func checkWidths(c *Config, views []View) error {
 	if c.Machine.Comm != nil {
 		return nil
 	}

@@ -316,7 +316,7 @@ func (s *saver) writeLast() {
 	}
 }
 
-// flushAtEnd has flush called once ctx ends, or this rank is asked to end, of which the others learn later. The function that it
+// flushAtEnd has flush called once ctx ends, or this rank is asked to end, which the others learn later. The function that it
 // returns waits for a flush that has begun, and forbids others.
 func (s *saver) flushAtEnd(ctx context.Context) (stop func()) {
 	if s == nil {

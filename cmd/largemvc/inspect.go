@@ -125,7 +125,7 @@ func (o *inspectOptions) suggest(w io.Writer, r *dataset.Report) error {
 	return err
 }
 
-// fewFeatures is the number of features of which mean and norm are too large a part.
+// fewFeatures is the number of features below which mean and norm are too large a part of a row.
 const fewFeatures = 5
 
 // suggestion says what to fit a data set with, and why. The default preset reads every view in two standardisations, which

@@ -144,7 +144,7 @@ func (o *fitOptions) noteCheckpoint() {
 	}
 }
 
-// hasCheckpoint tells whether there is a checkpoint of this training to go on from: each one is a new file.
+// hasCheckpoint reports whether there is a checkpoint of this training to go on from: each one is a new file.
 func (o *fitOptions) hasCheckpoint() bool {
 	path := o.config.Checkpoint.Path
 	if path == "" {

@@ -47,7 +47,7 @@ const rounding = 0x1p-21
 // Comparer compares views; it keeps memory for two rows.
 type Comparer struct{ x, y []float64 }
 
-// Twin returns the number by which the given rows of a are multiplied in b, two views of so many columns; ok is false where there
+// Twin returns the number by which the given rows of a are multiplied in b, two views with cols columns; ok is false where there
 // is no such number, or the rows are in one of the views only.
 func (c *Comparer) Twin(a, b Rows, cols int, rows []int) (factor float64, ok bool) {
 	for _, i := range rows {

@@ -7,7 +7,7 @@ import (
 	"github.com/largemvc/largemvc/internal/suspect"
 )
 
-// table is rows of which nil ones are absent.
+// table is rows; nil ones are absent.
 type table [][]float64
 
 func (t table) Has(i int) bool { return t[i] != nil }
