@@ -9,7 +9,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/largemvc/largemvc/comm"
+	"github.com/largemvc/largemvc/internal/meter"
 	"github.com/largemvc/largemvc/internal/testrig/testutil"
 
 	"gonum.org/v1/gonum/mat"
@@ -86,6 +89,7 @@ func testResume(t *testing.T, neighbors int) {
 		"start anchors": {views, Config{Anchors: 2, StartAnchors: anchors, Neighborhood: Neighborhood{Neighbors: None}}},
 		"early stop":    {views, Config{Tolerance: 5e-3, Patience: 8, Epochs: 60}},
 		"rotated":       {lowRankViews(90), Config{Neighborhood: Neighborhood{Neighbors: None}}},
+		"few columns":   {spreadViews(90), Config{Neighborhood: Neighborhood{Neighbors: None}}},
 		"restarts":      {views, Config{Restarts: 3, KMeansStarts: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -180,6 +184,122 @@ func testResumeAfterInterruption(t *testing.T, neighbors int) {
 	longer := mustFit(t, views, config)
 	sameResult(t, longer, mustResume(t, views, path, func(c *Config) { c.Epochs = 33 }))
 	sameResult(t, longer, mustResume(t, views, path, nil))
+}
+
+// A training that is asked to end writes the state after its last epoch at once, while the epoch that runs goes on, however long
+// that takes; one that is asked to end in its first epoch writes its start, which is not searched again.
+func TestCheckpointAtOnce(t *testing.T) { withAndWithout(t, testCheckpointAtOnce) }
+
+func testCheckpointAtOnce(t *testing.T, neighbors int) {
+	views, _ := blobViews(80, 3, 0.8, 31, 8, 5)
+	config := Config{Clusters: 3, Epochs: 9, Restarts: 2, Neighborhood: Neighborhood{Neighbors: neighbors}}
+	want := mustFit(t, views, config)
+	for _, at := range [][2]int{{0, 1}, {0, 6}, {1, 1}, {1, 9}} {
+		ctx, cancel := context.WithCancel(context.Background())
+		path := filepath.Join(t.TempDir(), "state")
+		killed := path + " when it was killed"
+		c := config
+		c.Checkpoint = Checkpoint{Path: path, Every: 1000}
+		c.Progress = func(e Progress) error { // in which the epoch has not ended yet
+			if [2]int{e.Restart, e.Epoch} != at || !e.Training() {
+				return nil
+			}
+			began := readCheckpoint(t, path)
+			if s := began.state; s.Current == nil || s.Next != at[0] || s.Current.Epochs > 0 {
+				t.Errorf("%v: the start of the run is not on the disk: %+v", at, s)
+			}
+			cancel()
+			for wait := 0; wait < 1000 && at[1] > 1 && readCheckpoint(t, path).state.Current.Epochs != at[1]-1; wait++ {
+				time.Sleep(10 * time.Millisecond)
+			}
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(killed, b, 0o600)
+		}
+		if _, err := fitAlone(ctx, views, c); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if s := readCheckpoint(t, killed).state; s.Next != at[0] || s.Current.Epochs != at[1]-1 {
+			t.Errorf("%v: the state is of run %d after %d epochs", at, s.Next, s.Current.Epochs)
+		}
+		for _, from := range []string{killed, path} {
+			searched := -1
+			sameResult(t, want, mustResume(t, views, from, func(c *Config) {
+				c.Progress = func(e Progress) error {
+					if e.Phase == meter.Anchors.String() {
+						searched = max(searched, e.Restart)
+					}
+					return nil
+				}
+			}))
+			if at[0] == 1 && searched >= 0 || searched == 0 {
+				t.Errorf("%v: the start of run %d is searched again", at, searched)
+			}
+		}
+	}
+}
+
+// Rank 0 of several writes the state at once too, though another rank is in the midst of its epoch and hears nothing.
+func TestCheckpointAtOnceOnRanks(t *testing.T) {
+	const n, half, at = 2048, 1024, 4
+	views, _ := blobViews(n, 3, 0.8, 31, 8, 5)
+	config := paper(Config{Clusters: 3, Epochs: 7})
+	want := mustFit(t, views, config)
+	path, killed := filepath.Join(t.TempDir(), "state"), filepath.Join(t.TempDir(), "killed")
+	var ranks sync.WaitGroup
+	for rank, world := range comm.Local(2) {
+		ctx, cancel := context.WithCancel(context.Background())
+		c := config
+		c.Checkpoint, c.Machine.Comm = Checkpoint{Path: path, Every: 1000}, world
+		c.Progress = func(e Progress) error {
+			if rank == 0 && e.Epoch == at-1 {
+				time.AfterFunc(100*time.Millisecond, cancel) // while it waits for rank 1
+			}
+			for wait := 0; rank == 1 && e.Epoch == at && wait < 1000; wait++ {
+				if s := readCheckpoint(t, path).state.Current; s.Epochs > 0 {
+					b, err := os.ReadFile(path)
+					return errors.Join(err, os.WriteFile(killed, b, 0o600))
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+			return nil
+		}
+		ranks.Go(func() {
+			samples, own := make([]int, half), make([]View, len(views))
+			for i := range samples {
+				samples[i] = rank*half + i
+			}
+			for v := range own {
+				own[v] = views[v].Take(samples)
+			}
+			if _, err := fitAlone(ctx, own, c); err == nil {
+				t.Error("no error")
+			}
+		})
+	}
+	ranks.Wait()
+	if s := readCheckpoint(t, killed).state.Current; s.Epochs < at-2 || s.Epochs >= at {
+		t.Errorf("the state is after %d epochs", s.Epochs)
+	}
+	for _, from := range []string{killed, path} {
+		got := mustResume(t, views, from, nil)
+		samePredictor(t, want.Predictor, got.Predictor)
+		if !slices.Equal(got.Labels, want.Labels) {
+			t.Error("labels differ")
+		}
+	}
+}
+
+// readCheckpoint returns what the file at path holds.
+func readCheckpoint(t *testing.T, path string) *resumed {
+	t.Helper()
+	saved, err := readResumed(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return saved
 }
 
 func TestResumeDiverged(t *testing.T) { withAndWithout(t, testResumeDiverged) }

@@ -39,6 +39,7 @@ func (c *Clustering) setNotes(group *ranks.Group, views []view.View) error {
 				views[v].Label(v), count, views[v].Cols))
 		}
 	}
+	c.Notes = append(c.Notes, c.suspicions...)
 	joint, err := view.WeakestJoint(group, views)
 	if err == nil && float64(joint.Both) < fewJoin*float64(joint.Of) {
 		c.Notes = append(c.Notes, joint.Text(views)+
@@ -370,14 +371,15 @@ type Clustering struct {
 	Remoteness []float64
 	Outlier    []bool
 
-	Notes    []string // sentences about weak data or results, and if the initial clusters are kept; nil: none
+	Notes    []string // sentences about weak or misleading data and results, and kept initial clusters; nil: none
 	Repaired int      // number of clusters that k-means on H found empty and repaired
 
 	// StartScore and TrainedScore are the scores of the initial clusters and of the trained clusters; both are 0 if Fit did not
 	// compare them.
 	StartScore, TrainedScore float64
 
-	leftOut []int // of each view, how many features are constant over the samples trained on
+	leftOut    []int    // of each view, how many features are constant over the samples trained on
+	suspicions []string // notes on the views
 }
 
 // newPredictor returns the predictor of a run that is over, without its parameters, anchors and clusters.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/meter"
+	"github.com/largemvc/largemvc/internal/view"
 )
 
 // fit trains on the samples of a run in the arithmetic of its configuration.
@@ -39,6 +40,10 @@ func fitIn[T kernel.Float](ctx context.Context, r *run, on *onDevice) (*Clusteri
 	if err != nil {
 		return nil, m.Stopped(err)
 	}
+	odd, err := r.suspicions(ctx) // before the views are overwritten
+	if err != nil {
+		return nil, m.Stopped(err)
+	}
 	in, err := prepareInputs[T](ctx, r)
 	if err != nil {
 		return nil, m.Stopped(on.explained(err, c))
@@ -46,9 +51,11 @@ func fitIn[T kernel.Float](ctx context.Context, r *run, on *onDevice) (*Clusteri
 	if err := saver.setInputs(len(in.List), in.Order, r.state); err != nil {
 		return nil, err
 	}
+	defer saver.flushAtEnd(ctx)()
 	prepareFor := time.Since(r.began)
 	best, err := trainRuns(ctx, in, c, saver, r.state)
 	if err != nil {
+		saver.flush() // after an error in an epoch, too, the epochs before it are not lost
 		return nil, m.Stopped(on.explained(err, c))
 	}
 	ended := m.Stopped(on.explained(best.Ended, c))
@@ -60,11 +67,22 @@ func fitIn[T kernel.Float](ctx context.Context, r *run, on *onDevice) (*Clusteri
 	if err != nil {
 		return nil, joined(ended, on.explained(err, c))
 	}
+	out.suspicions = odd
 	out.Timings.Prepare, out.Timings.Total = prepareFor, time.Since(r.began)
 	if f := m.Failure(); !errors.Is(f, ErrStop) {
 		ended = joined(ended, f)
 	}
 	return out, joined(ended, out.setNotes(r.group, r.views))
+}
+
+// suspicions returns notes on views that mislead.
+func (r *run) suspicions(ctx context.Context) ([]string, error) {
+	scales, c := "", r.config
+	if p := c.Preprocess; p == PreprocessSample || p == PreprocessUnit || p == None {
+		scales = p.String()
+	}
+	odd, err := view.Suspicions(ctx, r.group, r.views, scales, c.Seed, c.Machine.Workers)
+	return odd, withName(err)
 }
 
 // result completes what a fit returns. Where a row could not be read there is no result, for it may come of rows that were not

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -459,5 +460,53 @@ func TestPanicErrors(t *testing.T) {
 		if !strings.HasPrefix(text, p.Error()+"\n") || !strings.Contains(text, "fit_errors_test.go") {
 			t.Errorf("%s: with its stack it is %q", call, text)
 		}
+	}
+}
+
+// movingRows gives one row other values at each read.
+type movingRows struct {
+	heldRows
+	row   int
+	reads atomic.Int64
+}
+
+func (r *movingRows) ReadRows(ctx context.Context, first int, dst []float32) error {
+	if err := r.heldRows.ReadRows(ctx, first, dst); err != nil {
+		return err
+	}
+	if k := (r.row - first) * r.d; k >= 0 && k < len(dst) {
+		dst[k+1] += float32(r.reads.Add(1))
+	}
+	return nil
+}
+
+// TestMovingSource: a source whose rows are not the same at each read is an error that names view and row, wherever rows are
+// kept.
+func TestMovingSource(t *testing.T) {
+	const n = 3000
+	held, _, sources := outside(n, 90, 60)
+	for name, c := range map[string]Config{
+		"default": {}, "paper": paper(Config{}), "some": {FitSamples: 500},
+		"recomputed": paper(Config{Machine: machine.Options{MaxMemory: 64 << 20, Workers: 2, Device: machine.CPU}}),
+	} {
+		c.Clusters, c.Epochs = 3, 2
+		const row = 7 * n / 16 // one of those that are read again where rows are kept in memory
+		r := &movingRows{row: row}
+		r.n, r.d, r.x = n, 60, sources[1].x
+		_, err := fitAlone(t.Context(), []View{held[0], RowsView(r).Named("sensor")}, c)
+		var wrong *InputError
+		if !errors.As(err, &wrong) || wrong.View != 1 || wrong.Row != row ||
+			!strings.Contains(err.Error(), fmt.Sprintf("view 1 (sensor), row %d: its source gives other values", row)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// Rows that a view lacks may hold anything.
+	present := slices.Repeat([]bool{true}, n)
+	present[100] = false
+	r := &movingRows{row: 100}
+	r.n, r.d, r.x = n, 60, sources[1].x
+	c := Config{Clusters: 3, Epochs: 2, Neighborhood: Neighborhood{Exact: None}}
+	if _, err := fitAlone(t.Context(), []View{held[0], RowsView(r).WithPresent(present)}, c); err != nil {
+		t.Error(err)
 	}
 }

@@ -528,3 +528,31 @@ func TestEncoder(t *testing.T) {
 		}
 	}
 }
+
+// A view times −1 has the same clusters: no standardisation knows of signs, and neither the network nor its start prefers one.
+func TestViewTimesMinusOne(t *testing.T) { withAndWithout(t, testViewTimesMinusOne) }
+
+func testViewTimesMinusOne(t *testing.T, neighbors int) {
+	x, _ := blobs(200, 4, 1.6, 12, 8, 6)
+	turned := slices.Clone(x[0])
+	for i := range turned {
+		turned[i] *= -1
+	}
+	for _, p := range []Preprocess{PreprocessSample, PreprocessBalanced, PreprocessZScore, PreprocessUnit, None, PreprocessBoth} {
+		if p == PreprocessBoth && neighbors == None {
+			continue
+		}
+		for _, wide := range []bool{false, true} {
+			c := Config{Clusters: 4, Epochs: 30, Preprocess: p, Float64: wide, Neighborhood: Neighborhood{Neighbors: neighbors}}
+			if neighbors == None {
+				c = paper(c)
+			}
+			want := mustFit(t, float64Views(x, 8, 6), c)
+			got := mustFit(t, float64Views([][]float64{turned, x[1]}, 8, 6), c)
+			if s, err := Evaluate(want.Labels, got.Labels); err != nil || s.ARI != 1 { // clusters of one size may change numbers
+				t.Errorf("%v, float64 %v: %v, %v; losses %v and %v", p, wide, s, err, want.Loss[len(want.Loss)-1],
+					got.Loss[len(got.Loss)-1])
+			}
+		}
+	}
+}

@@ -1,6 +1,9 @@
 package largemvc
 
-import "github.com/largemvc/largemvc/internal/plan"
+import (
+	"github.com/largemvc/largemvc/internal/plan"
+	"github.com/largemvc/largemvc/internal/view"
+)
 
 // Memory is an estimate of the memory of a fit (bytes).
 type Memory struct {
@@ -33,6 +36,9 @@ func (c Config) EstimateMemory(views []View) (Memory, error) {
 	if err := checkPresence(views, n); err != nil {
 		return Memory{}, err
 	}
+	if err := checkWidths(&c, views); err != nil {
+		return Memory{}, err
+	}
 	c = c.WithDefaults()
 	c.forSamples(n)
 	f := planned(&c, n, views)
@@ -51,6 +57,9 @@ func (c Config) EstimateMemory(views []View) (Memory, error) {
 // Machine.MaxMemory.
 func (c Config) Check(views []View) error {
 	n, err := checkShapes(views)
+	if err == nil {
+		err = checkWidths(&c, views)
+	}
 	if err != nil {
 		return err
 	}
@@ -62,6 +71,14 @@ func (c Config) Check(views []View) error {
 	}
 	_, err = place(&c, n, views)
 	return err
+}
+
+// checkWidths refuses sparse views with too many features, unless other processes may have samples with them.
+func checkWidths(c *Config, views []View) error {
+	if c.Machine.Comm != nil {
+		return nil
+	}
+	return withName(view.CheckWidths(nil, inner(views)))
 }
 
 // planned returns the fit of n samples here.

@@ -441,7 +441,8 @@ func TestNeighborsOfRowsInMemory(t *testing.T) {
 			}
 			got := mustFit(t, read, c)
 			for v, s := range sources {
-				if once := int64(x.n * x.dims[v]); s.values.Load() != once {
+				once, again := int64(x.n*x.dims[v]), int64(16*x.dims[v]) // some rows are read again, and compared
+				if most := once + again; s.values.Load() < once || s.values.Load() > most {
 					t.Errorf("%s: view %d is read %.2f times", name, v, float64(s.values.Load())/float64(once))
 				}
 			}

@@ -15,7 +15,6 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/prepare"
-	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/machine"
 )
@@ -398,6 +397,8 @@ func unexplained[T kernel.Float](
 			return err
 		}
 		h := make([]float64, p.config.Anchors)
+		var values []T
+		var fit []float64
 		for i := lo; i < hi; i++ {
 			row(h, i)
 			sum, count := 0.0, 0.0
@@ -405,7 +406,10 @@ func unexplained[T kernel.Float](
 				if !views[p.inputs[k].View].Has(i) {
 					continue
 				}
-				sum, count = sum+unexplainedRow(x, i-lo, h, p.P[k]), count+1
+				_, d := p.P[k].Dims()
+				values, fit = slices.Grow(values[:0], d)[:d], slices.Grow(fit[:0], d)[:d]
+				x.Row(i-lo, values)
+				sum, count = sum+unexplainedRow(values, h, p.P[k], fit), count+1
 			}
 			out[i] = sum / max(count, 1)
 		}
@@ -414,10 +418,9 @@ func unexplained[T kernel.Float](
 	return out, err
 }
 
-func unexplainedRow[T kernel.Float](x rows.Matrix[T], i int, h []float64, anchors *mat.Dense) float64 {
-	_, d := anchors.Dims()
-	values, fit := make([]T, d), make([]float64, d)
-	x.Row(i, values)
+// unexplainedRow returns that share of a row, with fit as memory for its fit.
+func unexplainedRow[T kernel.Float](values []T, h []float64, anchors *mat.Dense, fit []float64) float64 {
+	clear(fit)
 	for m, a := range h {
 		if a != 0 {
 			for j, b := range anchors.RawRowView(m) {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -181,6 +182,10 @@ type saver struct {
 	order view.Order   // of the samples in training; files have them in the caller's
 	team  *ranks.Group // of which rank 0 writes
 	parts bool         // each of them has some of the samples
+
+	file  sync.Mutex   // of what follows and of the file
+	last  *train.State // kept, and not written; nil: none
+	ended bool         // the context of the fit has ended: a state that is kept is written at once
 }
 
 // newSaver returns the saver that the configuration asks for, nil if none, and checks the views against the checkpoint
@@ -259,20 +264,81 @@ func (s *saver) setInputs(inputs int, order view.Order, from *resumed) error {
 func (s *saver) write(at train.State) error {
 	var err error
 	if s.team.Rank() == 0 {
-		state := checkpoint.State{Next: at.Next, Current: at.Current.Saved(), Best: at.Best.Saved()}
-		for _, r := range []**checkpoint.Run{&state.Current, &state.Best} {
-			if s.parts { // it has the labels of its own samples alone; who goes on finds them again
-				*r = withLabels(*r, func([]int) []int { return nil })
-				continue
-			}
-			*r = withLabels(*r, func(labels []int) []int { return view.Back(s.order, labels, 1) })
+		s.file.Lock()
+		if err = s.put(at); err == nil {
+			s.last = nil
 		}
-		err = checkpoint.Write(s.path, &s.fit, state)
+		s.file.Unlock()
 	}
 	if err = s.team.Agree("the checkpoint", err); err != nil {
 		return fmt.Errorf("largemvc: writing the checkpoint: %w", err)
 	}
 	return nil
+}
+
+// put replaces the file by a state.
+func (s *saver) put(at train.State) error {
+	state := checkpoint.State{Next: at.Next, Current: at.Current.Saved(), Best: at.Best.Saved()}
+	for _, r := range []**checkpoint.Run{&state.Current, &state.Best} {
+		if s.parts { // it has the labels of its own samples alone; who goes on finds them again
+			*r = withLabels(*r, func([]int) []int { return nil })
+			continue
+		}
+		*r = withLabels(*r, func(labels []int) []int { return view.Back(s.order, labels, 1) })
+	}
+	return checkpoint.Write(s.path, &s.fit, state)
+}
+
+// keep holds a state that flush writes if the fit must end before write does. Nothing else changes the state.
+func (s *saver) keep(at train.State) {
+	s.file.Lock()
+	defer s.file.Unlock()
+	if s.last = &at; s.ended {
+		s.writeLast()
+	}
+}
+
+// flush writes the state that is kept. It waits for no epoch and no other rank, which may take longer than the process has. An
+// error is left to write, which follows unless the process is killed.
+func (s *saver) flush() {
+	if s == nil {
+		return
+	}
+	s.file.Lock()
+	defer s.file.Unlock()
+	s.ended = true
+	s.writeLast()
+}
+
+func (s *saver) writeLast() {
+	if s.last != nil && s.team.Rank() == 0 && s.put(*s.last) == nil {
+		s.last = nil
+	}
+}
+
+// flushAtEnd has flush called once ctx ends, or this rank is asked to end, which the others learn later. The function that it
+// returns waits for a flush that has begun, and forbids others.
+func (s *saver) flushAtEnd(ctx context.Context) (stop func()) {
+	if s == nil {
+		return func() {}
+	}
+	var stops []func() bool
+	var flushed sync.WaitGroup
+	for _, c := range []context.Context{ctx, s.team.Asked(ctx)} {
+		flushed.Add(1)
+		stops = append(stops, context.AfterFunc(c, func() {
+			s.flush()
+			flushed.Done()
+		}))
+	}
+	return func() {
+		for _, stop := range stops {
+			if stop() {
+				flushed.Done()
+			}
+		}
+		flushed.Wait()
+	}
 }
 
 // withLabels returns a run with what change makes of the labels of its start.

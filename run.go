@@ -54,6 +54,9 @@ func (r *run) open(ctx context.Context, views []View, config Config) (context.Co
 		return nil, err
 	}
 	r.views = placed(r.group, views)
+	if err := withName(view.CheckWidths(r.group, r.views)); err != nil {
+		return nil, err
+	}
 	if r.group != nil {
 		if err := withName(view.Together(r.group, r.views)); err != nil {
 			return nil, err

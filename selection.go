@@ -181,7 +181,11 @@ func (r *run) selectSamples(ctx context.Context) (*selection, error) {
 		}
 	}
 	whole := func(_ context.Context, out *Clustering, ended error) (*Clustering, error) { return out, ended }
-	return &selection{&all, whole}, withName(view.CheckFinite(ctx, all.views, r.config.Machine.Workers))
+	err := view.CheckFinite(ctx, all.views, r.config.Machine.Workers)
+	if err == nil {
+		err = view.CheckSteady(ctx, all.views)
+	}
+	return &selection{&all, whole}, withName(err)
 }
 
 // labelAll extends the result of a training on some samples to all.

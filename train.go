@@ -57,7 +57,7 @@ func trainOptions(c *Config, m *meter.Meter, saver *saver) train.Options {
 		Enter: func(restart int) { _ = m.Enter(meter.Training, restart) }, // which reports nothing
 	}
 	if saver != nil {
-		out.Save = saver.write
+		out.Save, out.Keep = saver.write, saver.keep
 	}
 	if c.Progress != nil {
 		out.Progress = func(r *train.Run, l train.Loss, elapsed time.Duration) error {

@@ -88,7 +88,8 @@ type RowSource interface {
 	// Dims returns n and d, which must not change.
 	Dims() (n, d int)
 	// ReadRows fills dst with the rows from first on, one after another. dst holds a whole number of rows, all below n.
-	// Reading a row again must give the same values. The caller stops at an error and returns it. A read must end soon after
+	// Reading a row again must give the same values: Fit compares some rows between reads, and returns an *InputError with view
+	// and row where they differ. The caller stops at an error and returns it. A read must end soon after
 	// ctx is done: the caller waits 0.2 s more for it, returns an error and does not use dst again.
 	ReadRows(ctx context.Context, first int, dst []float32) error
 }

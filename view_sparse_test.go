@@ -3,6 +3,7 @@ package largemvc
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -492,6 +494,85 @@ func TestWideSparse(t *testing.T) {
 		a, err := p.Assign(context.Background(), []View{x})
 		if err != nil || !slices.Equal(a.Labels, c.Labels) {
 			t.Errorf("%s: %v, %v", name, a, err)
+		}
+	}
+}
+
+// spreadView puts column j of a sparse view to 3 + j·spread, and nothing between.
+func spreadView(x View, spread int32) View {
+	s := x.in.Sparse
+	cols := slices.Clone(s.Cols)
+	for k := range cols {
+		cols[k] = cols[k]*spread + 3
+	}
+	return SparseView(x.in.Rows, x.in.Cols*int(spread), s.Ptr, cols, s.F64)
+}
+
+// spreadViews are two sparse views with many columns that no sample has an entry of.
+func spreadViews(n int) []View {
+	x, _ := topics(n, 3, 0.2, 1, 40, 30)
+	_, narrow := bothKinds[float64](x, 40, 30)
+	return []View{spreadView(narrow[0], 50), spreadView(narrow[1], 9)}
+}
+
+// Columns that no sample has an entry of change nothing, and cost little: without neighbours the training has the bits of one
+// without these columns, and the memory is of a few rows of anchors.
+func TestColumnsWithoutEntries(t *testing.T) {
+	const n, d, spread = 60, 40, 25_000
+	x, _ := topics(n, 3, 0.2, 1, d, 6)
+	_, narrow := bothKinds[float64](x, d, 6)
+	views := []View{spreadView(narrow[0], spread), narrow[1]}
+	for _, p := range []Preprocess{PreprocessSample, PreprocessUnit, PreprocessZScore, PreprocessBalanced} {
+		c := paper(Config{Clusters: 3, Epochs: 4, Preprocess: p})
+		want := mustFit(t, narrow, c)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		got := mustFit(t, views, c)
+		runtime.ReadMemStats(&after)
+		if mib := (after.TotalAlloc - before.TotalAlloc) >> 20; mib > 900 {
+			t.Errorf("%v: %d MiB", p, mib)
+		}
+		if !mat.EqualApprox(want.H, got.H, 1e-6) { // the bits are those of the training, not of the pass that reads H
+			t.Errorf("%v: another H", p)
+		}
+		if !slices.Equal(got.Labels, want.Labels) || !slices.Equal(got.Loss, want.Loss) {
+			t.Errorf("%v: labels %v, want %v; loss %v, want %v", p, got.Labels, want.Labels, got.Loss, want.Loss)
+		}
+		p0, p1 := want.Anchors(1, 0), got.Anchors(1, 0)
+		for i := range 3 {
+			for j := range d * spread {
+				value := 0.0
+				if j%spread == 3 {
+					value = p0.At(i, j/spread)
+				}
+				if math.Abs(p1.At(i, j)-value) > 1e-12 {
+					t.Fatalf("%v: anchor %d has %v in column %d, want %v", p, i, p1.At(i, j), j, value)
+				}
+			}
+		}
+		again, err := got.Predict(t.Context(), views)
+		if err != nil || !slices.Equal(again, got.Labels) {
+			t.Errorf("%v: predicted %v, %v", p, again, err)
+		}
+	}
+}
+
+// Sparse views with far more columns than entries are an error before memory is taken for the columns.
+func TestSparseViewsThatAreTooWide(t *testing.T) {
+	views, _ := blobViews(60, 3, 0.8, 31, 8)
+	for name, x := range map[string]View{
+		"no entries": SparseView(60, math.MaxInt32, make([]int, 61), nil, []float64{}),
+		"one entry":  SparseView(60, 1<<25, append(make([]int, 60), 1), []int32{77}, []float64{1}),
+	} {
+		views := []View{views[0], x.Named("text")}
+		_, fitted := fitAlone(t.Context(), views, Config{Clusters: 3})
+		_, estimated := Config{Clusters: 3}.EstimateMemory(views)
+		for _, err := range []error{fitted, estimated, Config{Clusters: 3}.Check(views)} {
+			var wrong *InputError
+			if !errors.As(err, &wrong) || wrong.View != 1 || !strings.Contains(err.Error(), "view 1 (text) has") ||
+				!strings.Contains(err.Error(), "leave out the features that no sample has") {
+				t.Errorf("%s: %v", name, err)
+			}
 		}
 	}
 }

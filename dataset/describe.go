@@ -3,6 +3,8 @@ package dataset
 import (
 	"math"
 	"slices"
+
+	"github.com/largemvc/largemvc/internal/suspect"
 )
 
 // column gathers the finite values of a column, as differences to its first one.
@@ -124,10 +126,7 @@ func (d *description) finish(cols int) {
 	if d.present > 0 {
 		d.report.Fill = float64(d.nonzero) / (float64(d.present) * float64(cols))
 	}
-	if len(d.stds) > 0 {
-		slices.Sort(d.stds)
-		d.report.MedianStd, d.report.MaxStd = d.stds[len(d.stds)/2], d.stds[len(d.stds)-1]
-	}
+	d.report.MedianStd, d.report.MaxStd = suspect.Scales(d.stds)
 }
 
 // entriesBetween calls each for the values of row i in the columns from lo to before hi, of a sparse view for its entries.

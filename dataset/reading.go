@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/largemvc/largemvc/internal/suspect"
 	"github.com/largemvc/largemvc/internal/textfile"
 )
 
@@ -207,30 +208,76 @@ func (p *plan) warnOfFormulas() {
 	}
 }
 
-// warnOfTwins adds the views that hold the same values as one before them: a file given twice, or one that was copied.
+// warnOfTwins adds the views that hold the same values as one before them, or a multiple: a file given twice, or one that was
+// copied.
 func (p *plan) warnOfTwins(set *Set) {
+	var compare suspect.Comparer
+	held := make([]suspect.Rows, len(set.Views)) // files may hold thousands of views
 	for v := range set.Views {
+		held[v] = valuesOf(&set.Views[v])
+	}
+	for v := range set.Views {
+		b := &set.Views[v]
+		count := valuesOf(b).count()
+		all := suspect.All((count + pieceValues - 1) / pieceValues)
 		for u := range v {
-			if !sameValues(&set.Views[u], &set.Views[v]) {
+			a := &set.Views[u]
+			if a.Rows != b.Rows || a.Cols != b.Cols || !samePlaces(a.Sparse, b.Sparse) || valuesOf(a).count() != count {
 				continue
 			}
-			p.warnings = append(p.warnings, fmt.Sprintf("views %d (%s) and %d (%s) hold the same values: is one file given "+
-				"twice?", u, p.views[u].origin(), v, p.views[v].origin()))
+			factor, same := compare.Twin(held[u], held[v], min(count, pieceValues), all)
+			if !same {
+				continue
+			}
+			what := "hold the same values"
+			if factor != 1 {
+				what = fmt.Sprintf("differ by the factor %.6g alone", factor)
+			}
+			p.warnings = append(p.warnings, fmt.Sprintf("views %d (%s) and %d (%s) %s: %s", u, p.views[u].origin(),
+				v, p.views[v].origin(), what, suspect.GivenTwice))
 			break
 		}
 	}
 }
 
-func sameValues(a, b *View) bool {
-	if a.Rows != b.Rows || a.Cols != b.Cols || !slices.Equal(a.Float32, b.Float32) || !slices.Equal(a.Float64, b.Float64) {
-		return false
-	}
-	x, y := a.Sparse, b.Sparse
+// samePlaces says whether two views hold values at the same places: both all of them, or both the same entries.
+func samePlaces(x, y *CSR) bool {
 	if x == nil || y == nil {
-		return x == y && (a.Float32 != nil || a.Float64 != nil)
+		return x == y
 	}
-	return slices.Equal(x.RowPtr, y.RowPtr) && slices.Equal(x.Col, y.Col) && slices.Equal(x.Float32, y.Float32) &&
-		slices.Equal(x.Float64, y.Float64)
+	return slices.Equal(x.RowPtr, y.RowPtr) && slices.Equal(x.Col, y.Col)
+}
+
+// valuePieces are the values that a view holds, in rows of pieceValues; what is beyond the last value is zero.
+type valuePieces struct {
+	float32s []float32
+	float64s []float64
+}
+
+const pieceValues = 4096
+
+func valuesOf(v *View) valuePieces {
+	if v.Sparse != nil {
+		return valuePieces{v.Sparse.Float32, v.Sparse.Float64}
+	}
+	return valuePieces{v.Float32, v.Float64}
+}
+
+func (p valuePieces) count() int { return len(p.float32s) + len(p.float64s) } // one of them is empty
+
+// Has says that all values are there.
+func (p valuePieces) Has(int) bool { return true }
+
+// Row writes piece i to dst.
+func (p valuePieces) Row(i int, dst []float64) {
+	clear(dst)
+	if p.float64s != nil {
+		copy(dst, p.float64s[i*pieceValues:])
+		return
+	}
+	for j, x := range p.float32s[i*pieceValues : min((i+1)*pieceValues, len(p.float32s))] {
+		dst[j] = float64(x)
+	}
 }
 
 // wideFactor is from how many features a sample on a matrix that could be read either way is thought to be turned.

@@ -58,7 +58,8 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/trust", imports: "internal/kernel internal/parallel internal/rows internal/spectral"},
 
 	// From views to the inputs of the network, its first anchors and the terms of its loss.
-	{name: "internal/view", imports: "internal/kernel internal/parallel internal/ranks internal/rows"},
+	{name: "internal/suspect"},
+	{name: "internal/view", imports: "internal/kernel internal/parallel internal/ranks internal/rows internal/suspect"},
 	{
 		name: "internal/prepare",
 		imports: "internal/file internal/kernel internal/parallel internal/ranks internal/rows internal/safetensors " +
@@ -159,7 +160,7 @@ var arrows = []struct{ name, imports string }{
 	{
 		name: "dataset",
 		imports: "dataset/internal/budget dataset/internal/elem dataset/internal/hdf5 dataset/internal/mat5 " +
-			"dataset/internal/npy internal/file internal/parallel internal/safetensors internal/textfile",
+			"dataset/internal/npy internal/file internal/parallel internal/safetensors internal/suspect internal/textfile",
 	},
 	{name: "dataset/views", imports: ". dataset"},
 
@@ -169,7 +170,7 @@ var arrows = []struct{ name, imports string }{
 	{
 		name: "cmd/largemvc",
 		imports: ". choose comm dataset dataset/views internal/checkpoint internal/device internal/file internal/kernel " +
-			"internal/parallel internal/progress internal/ranks internal/textfile machine mpi neighbor report score",
+			"internal/parallel internal/progress internal/ranks internal/suspect internal/textfile machine mpi neighbor report score",
 	},
 
 	// Rigs, which tests and each other import alone.

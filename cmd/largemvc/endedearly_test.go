@@ -25,7 +25,8 @@ func TestEndedEarly(t *testing.T) {
 		want               string
 	}{
 		{ended, "", "", none},
-		{ended, "s", "", none + ", and nothing to resume: s is written in the training alone"},
+		{ended, "s", "", none + ", and nothing to resume: s is first written after the initial clustering"},
+		{ended, "endedearly_test.go", "", none + ", but the initial clustering: -resume endedearly_test.go goes on from it"},
 		{ended, "s", "old", none + "; old is as it was"},
 		{context.Background(), "s", "", "disk full"},
 	} {

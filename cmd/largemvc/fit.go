@@ -28,6 +28,8 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 	if o.mpi {
 		return runFitMPI(ctx, o, stdout, stderr)
 	}
+	o.noteCheckpoint()
+	defer o.endInTime(ctx, stderr, "largemvc")()
 	if o.quiet {
 		progressOut = io.Discard
 	}
@@ -50,14 +52,13 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 	if err := errors.Join(embeddingFile(o.embedding).checkIDs(in), membershipsFile(o.memberships).checkIDs(in)); err != nil {
 		return err
 	}
-	fitting := time.Now()
-	o.config.Progress = func(e largemvc.Progress) error { return showProgress(bar, e, fitting) }
+	o.config.Progress = trainingProgress(bar)
 	result, ended := train(ctx, o, in)
 	bar.End()
 	if result == nil {
 		return o.endedEarly(ctx, ended)
 	}
-	warn(stderr, result.Notes)
+	warn(stderr, unsaid(result.Notes, in.reading.Warnings))
 	if ended != nil {
 		o.keepFiles(stderr)
 	}
@@ -93,18 +94,24 @@ func (o *fitOptions) findTrust(ctx context.Context, in *input, c *largemvc.Clust
 	return trusted, err
 }
 
-// showProgress shows how far a fit is that began at some time.
-func showProgress(bar *progress.Bar, e largemvc.Progress, began time.Time) error {
-	if !e.Training() {
-		bar.Phase(e.Phase, e.Done, e.Total, time.Since(began), e.Left)
+// trainingProgress returns what shows the progress of a fit, which begins now.
+func trainingProgress(bar *progress.Bar) func(largemvc.Progress) error {
+	fitting := time.Now()
+	return func(e largemvc.Progress) error {
+		if onEpoch != nil {
+			onEpoch(0, e)
+		}
+		if !e.Training() {
+			bar.Phase(e.Phase, e.Done, e.Total, time.Since(fitting), e.Left)
+			return nil
+		}
+		note := fmt.Sprintf("loss %.5g", e.Loss-e.NullLoss)
+		if e.Restarts > 1 {
+			note = fmt.Sprintf("run %d/%d  %s", e.Restart+1, e.Restarts, note)
+		}
+		bar.ShowLeft(e.Epoch, e.Epochs, note, e.Elapsed, e.Left)
 		return nil
 	}
-	note := fmt.Sprintf("loss %.5g", e.Loss-e.NullLoss)
-	if e.Restarts > 1 {
-		note = fmt.Sprintf("run %d/%d  %s", e.Restart+1, e.Restarts, note)
-	}
-	bar.ShowLeft(e.Epoch, e.Epochs, note, e.Elapsed, e.Left)
-	return nil
 }
 
 // settle completes the configuration by the data. It prints how they were read, after the checks that need no work.
@@ -143,7 +150,7 @@ func cancelled(ctx context.Context, err error) error {
 	return err
 }
 
-// endedEarly is the error of a fit that ends before its first epoch: it says what there is to go on from.
+// endedEarly is the error of a fit that ends before the end of its first epoch: it says what there is to go on from.
 func (o *fitOptions) endedEarly(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err
@@ -152,8 +159,10 @@ func (o *fitOptions) endedEarly(ctx context.Context, err error) error {
 	switch path := o.config.Checkpoint.Path; {
 	case o.resume != "":
 		return fmt.Errorf("%w; %s is as it was", err, o.resume)
+	case path != "" && o.hasCheckpoint():
+		return fmt.Errorf("%w, but the initial clustering: -resume %s goes on from it", err, path)
 	case path != "":
-		return fmt.Errorf("%w, and nothing to resume: %s is written in the training alone", err, path)
+		return fmt.Errorf("%w, and nothing to resume: %s is first written after the initial clustering", err, path)
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"flag"
+	"io/fs"
 	"math"
 
 	"github.com/largemvc/largemvc"
@@ -29,6 +30,8 @@ type fitOptions struct {
 	network   network
 	float     word
 	overwrite bool
+	grace     float64         // seconds; 0: auto; negative: none
+	before    fs.FileInfo     // of the file of -checkpoint; nil: there was none
 	given     map[string]bool // the flags on the command line
 	outputs   []*output
 }
@@ -121,8 +124,11 @@ func fitFlags(o *fitOptions) *flags {
 	f.int(&c.Patience, "patience", 5, "`N` epochs without progress before the early stop; it needs -tolerance")
 	f.output(&c.Checkpoint.Path, "checkpoint", "`FILE` for the state of the training, for -resume; none by default,\n"+
 		"with -resume the file that is resumed, unless that is a pipe")
-	f.int(&c.Checkpoint.Every, "checkpoint-every", 10, "`N` epochs between two checkpoints; one is also written at the end "+
-		"and when interrupted")
+	f.int(&c.Checkpoint.Every, "checkpoint-every", 10, "`N` epochs between two checkpoints; one is also written before the "+
+		"first epoch, at the end and when interrupted")
+	f.value(amount[float64]{&o.grace, "auto", "none", true}, "grace", "`auto|none|SECONDS` that the fit may take after a "+
+		"signal to write labels and model; then it exits with status 1. The\nstate after the last epoch is in -checkpoint "+
+		"by then. auto: 8 with -mpi, else none, no limit")
 	f.bool(&o.overwrite, "overwrite", "let a new training overwrite the file of -checkpoint; by default that is an error")
 	f.string(&o.resume, "resume", "`FILE` of -checkpoint to continue from, with the same data and settings; a higher -epochs "+
 		"trains on.\nIf a pipe has a 64-bit training, give -float 64. By default a training starts new")

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -25,7 +24,7 @@ var withMPI = []string{"mpi", "data", "leave-out", "missing-rows", "max-memory",
 	"clusters", "anchors", "layers", "variant", "activation", "preset", "preprocess", "plain-read-out", "neighbors",
 	"epochs", "lr", "seed", "restarts", "tolerance", "patience", "checkpoint", "checkpoint-every", "overwrite", "resume",
 	"workers", "kmeans-starts", "theta0", "rho0", "signs", "one-sided", "lipschitz", "reduction", "detach", "directions",
-	"filter-steps", "neighbor-weight", "held-out-weight", "exact-neighbors", "landmarks"}
+	"filter-steps", "neighbor-weight", "held-out-weight", "exact-neighbors", "landmarks", "grace"}
 
 // checkMPI refuses what several processes cannot do.
 func (o *fitOptions) checkMPI() error {
@@ -64,9 +63,6 @@ type world interface {
 // onEpoch, if not nil, sees what a process reports of its fit.
 var onEpoch func(rank int, e largemvc.Progress)
 
-// slowEnd is how long a process that was asked to end may take for it.
-const slowEnd = 8 * time.Second
-
 // runFitMPI is runFit for one of several processes. An error ends all of them.
 func runFitMPI(ctx context.Context, o *fitOptions, stdout, stderr io.Writer) (err error) {
 	w, err := joinMPI()
@@ -87,16 +83,14 @@ func runFitMPI(ctx context.Context, o *fitOptions, stdout, stderr io.Writer) (er
 			fail(fmt.Errorf("panic: %v", p))
 		}
 	}()
+	o.noteCheckpoint()
 	defer context.AfterFunc(ctx, func() {
 		// Of a job that a signal ends, or a launcher because another process has died, two say how to go on.
 		if rank < 2 {
 			fmt.Fprintf(stderr, "largemvc: rank %d: a signal ends the job%s\n", rank, o.goOn())
 		}
-		time.AfterFunc(slowEnd, func() {
-			fmt.Fprintf(stderr, "largemvc: rank %d: %v after the signal the fit has not ended%s\n", rank, slowEnd, o.goOn())
-			os.Exit(exitError)
-		})
 	})()
+	defer o.endInTime(ctx, stderr, fmt.Sprintf("largemvc: rank %d", rank))()
 	result, in, ended, err := o.fitRank(ctx, w, stderr)
 	if err != nil {
 		fail(err)
@@ -144,7 +138,7 @@ func (o *fitOptions) goOn() string {
 	if path == "" {
 		return "; there is no checkpoint (-checkpoint FILE keeps one)"
 	}
-	if _, err := os.Stat(path); err != nil {
+	if !o.hasCheckpoint() {
 		return fmt.Sprintf("; no checkpoint has been written to %s", path)
 	}
 	return fmt.Sprintf("; -resume %s goes on from the last checkpoint", path)

@@ -305,9 +305,50 @@ func TestMPIEnds(t *testing.T) {
 	}
 }
 
+// TestMPILongEpoch: a signal to the launcher, or to process 0, in an epoch that takes longer than the launcher waits leaves the
+// checkpoint of the epoch before, from which another job goes on to the labels of one that nothing interrupted.
+func TestMPILongEpoch(t *testing.T) {
+	folder := t.TempDir()
+	t.Chdir(folder)
+	writeShards(t, folder, 6000, 700, 1, 5200, 99)
+	code, _, stderr := alone(t, "fit -data x0.npy -data x1.npy -clusters 4 -preset paper -epochs 6 -quiet -out one.csv")
+	if code != 0 {
+		t.Fatal(stderr)
+	}
+	for variable, l := range launchers(t) {
+		for name, rank := range map[string]int{"the launcher": -1, "process 0": 0} {
+			c := job(t, l, 2, shardedData+" -epochs 6 -checkpoint run.ckpt -overwrite -grace 1 -out part-%d.csv")
+			c.Env = append(c.Env, hangAt+"=rank 1, epoch 4")
+			out, _, took := endedAt(t, c, hanging, func(c *exec.Cmd) error {
+				pid := c.Process.Pid
+				if rank >= 0 {
+					var err error
+					if pid, err = processOf(pid, variable, rank); err != nil {
+						return err
+					}
+				}
+				return syscall.Kill(pid, syscall.SIGTERM)
+			})
+			if n := epochsOf(t, "run.ckpt"); n != 3 || took > 20*time.Second {
+				t.Errorf("%s, %s: a checkpoint after %d epochs, %v until the end\n%s", filepath.Base(l[0]), name, n, took, out)
+			}
+			again, err := job(t, l, 2, "-resume run.ckpt -data x0.npy -data x1.npy -quiet -out on.csv").CombinedOutput()
+			if err != nil || contents(t, "on.csv") != contents(t, "one.csv") {
+				t.Errorf("%s, %s: other labels after -resume: %v\n%s", filepath.Base(l[0]), name, err, again)
+			}
+		}
+	}
+}
+
 // ended runs a job, acts on it when it has written a checkpoint, and returns what it said, its status and the time that it took
 // to end.
 func ended(t *testing.T, c *exec.Cmd, act func(*exec.Cmd) error) (out string, code int, took time.Duration) {
+	t.Helper()
+	return endedAt(t, c, "epoch ", act)
+}
+
+// endedAt is ended that waits for a line with this beginning, too.
+func endedAt(t *testing.T, c *exec.Cmd, beginning string, act func(*exec.Cmd) error) (out string, code int, took time.Duration) {
 	t.Helper()
 	hung := time.AfterFunc(2*time.Minute, func() { _ = c.Process.Kill() })
 	defer hung.Stop()
@@ -326,7 +367,7 @@ func ended(t *testing.T, c *exec.Cmd, act func(*exec.Cmd) error) (out string, co
 	lines := bufio.NewScanner(read)
 	for lines.Scan() {
 		text.WriteString(lines.Text() + "\n")
-		if act != nil && strings.HasPrefix(lines.Text(), "epoch ") {
+		if act != nil && strings.HasPrefix(lines.Text(), beginning) {
 			once.Do(func() {
 				for range 1000 { // until there is a checkpoint
 					found, _ := filepath.Glob("run.ckpt")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -160,5 +161,46 @@ func TestShards(t *testing.T) {
 	if _, err := openShards(t.Context(), []string{filepath.Join(folder, "x0-%d.npy")}, dataset.Options{}); err == nil ||
 		!strings.Contains(err.Error(), "x0-2.npy") {
 		t.Errorf("a truncated file: error %v", err)
+	}
+}
+
+// FuzzManifest: a manifest of any content is an error, or says what the files are.
+func FuzzManifest(f *testing.F) {
+	const good = `{"files": [{"name": "x-0.npy", "rows": 3}, {"name": "x-1.npy", "rows": 4}]}`
+	for _, text := range []string{
+		good, "", "null", "{}", `{"files": null}`, `[]`, good[:40], good + good,
+		strings.Replace(good, "3", "-3", 1), strings.Replace(good, "3", "3e0", 1),
+		strings.Replace(good, "x-1", "y-1", 1), strings.Replace(good, "4", "18446744073709551616", 1),
+	} {
+		f.Add([]byte(text))
+	}
+	folder := f.TempDir()
+	pattern := filepath.Join(folder, "x-%d.npy")
+	files := []string{filepath.Join(folder, "x-0.npy"), filepath.Join(folder, "x-1.npy")}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if err := os.WriteFile(filepath.Join(folder, "x-manifest.json"), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if checkManifest(pattern, files, []int{3, 4}) != nil {
+			return
+		}
+		var m manifest
+		want := []manifestFile{{"x-0.npy", 3}, {"x-1.npy", 4}}
+		if err := json.Unmarshal(text, &m); err != nil || !slices.Equal(m.Files, want) {
+			t.Errorf("%q is accepted: %v", text, err)
+		}
+	})
+}
+
+// TestManifestOfOtherFiles: a manifest that lists other files is an error, though they have as many rows.
+func TestManifestOfOtherFiles(t *testing.T) {
+	folder := t.TempDir()
+	text := `{"files": [{"name": "y-0.npy", "rows": 3}]}`
+	if err := os.WriteFile(filepath.Join(folder, "x-manifest.json"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := checkManifest(filepath.Join(folder, "x-%d.npy"), []string{filepath.Join(folder, "x-0.npy")}, []int{3})
+	if err == nil || !strings.Contains(err.Error(), `file 0 is "y-0.npy", and should be "x-0.npy"`) {
+		t.Error(err)
 	}
 }

@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/dataset/views"
+	"github.com/largemvc/largemvc/internal/suspect"
 	"github.com/largemvc/largemvc/internal/textfile"
 )
 
@@ -150,6 +153,15 @@ func say(w io.Writer, r *dataset.Reading) error {
 // warnings prints what may be wrong with the data alone.
 func warnings(w io.Writer, r *dataset.Reading) {
 	warn(w, r.Warnings)
+}
+
+// unsaid leaves out the notes of a fit on views with the same values where the reading, which knows the files, has warned of
+// them.
+func unsaid(notes, warnings []string) []string {
+	if !slices.ContainsFunc(warnings, func(s string) bool { return strings.HasSuffix(s, suspect.GivenTwice) }) {
+		return notes
+	}
+	return slices.DeleteFunc(slices.Clone(notes), func(s string) bool { return strings.HasSuffix(s, suspect.CountsTwice) })
 }
 
 func warn(w io.Writer, texts []string) {

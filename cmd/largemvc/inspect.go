@@ -10,6 +10,7 @@ import (
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/internal/progress"
+	"github.com/largemvc/largemvc/internal/suspect"
 	"github.com/largemvc/largemvc/machine"
 )
 
@@ -124,12 +125,8 @@ func (o *inspectOptions) suggest(w io.Writer, r *dataset.Report) error {
 	return err
 }
 
-// The rules of suggestion.
-const (
-	fewFeatures  = 5   // of which mean and norm are too large a part
-	mostlyFilled = 0.5 // counts of words are sparse, and differ in scale by nature
-	wildScale    = 100
-)
+// fewFeatures is the number of features below which mean and norm are too large a part of a row.
+const fewFeatures = 5
 
 // suggestion says what to fit a data set with, and why. The default preset reads every view in two standardisations, which
 // suits most data, and needs no choice.
@@ -145,11 +142,11 @@ func suggestion(r *dataset.Report) string {
 			return text + fmt.Sprintf(";\nwith -neighbors none, -preprocess balanced, for view %d has %s only (the rule: "+
 				"under %d)", v, count(x.Features, "feature"), fewFeatures)
 		}
-		if x.Fill >= mostlyFilled && x.MaxStd > wildScale*x.MedianStd {
+		if suspect.Dominated(x.MedianStd, x.MaxStd, x.Fill) {
 			return text + fmt.Sprintf(";\nwith -neighbors none, -preprocess balanced, for the columns of view %d differ in "+
 				"scale (the rule: the largest standard\n"+
 				"deviation over %d times the median one, here %.0f times, in a view with at least half of its entries not zero)",
-				v, wildScale, x.MaxStd/x.MedianStd)
+				v, suspect.WildScale, x.MaxStd/x.MedianStd)
 		}
 	}
 	return text

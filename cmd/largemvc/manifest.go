@@ -96,6 +96,9 @@ func checkManifest(pattern string, files []string, rows []int) error {
 		switch {
 		case k >= len(files):
 			return fmt.Errorf("%s: there is no %s, which %s lists", pattern, f.Name, path)
+		case f.Name != filepath.Base(files[k]):
+			return fmt.Errorf("%s: file %d is %q, and should be %q: it is the manifest of other files", path, k, f.Name,
+				filepath.Base(files[k]))
 		case f.Rows != rows[k]:
 			return fmt.Errorf("%s has %d rows; %s says %d", files[k], rows[k], path, f.Rows)
 		}

@@ -17,7 +17,7 @@ var withResume = []string{"resume", "data", "labels", "views", "mask", "missing-
 	"max-memory", "from-disk", "scratch", "scratch-numbers", "missing", "out", "save", "report",
 	"embedding", "trust", "memberships", "outliers", "features", "json", "quiet", "epochs",
 	"tolerance", "patience", "float", "workers", "device", "mpi",
-	"checkpoint", "checkpoint-every"}
+	"checkpoint", "checkpoint-every", "grace"}
 
 // checkResume refuses settings that a training which goes on has already.
 func (o *fitOptions) checkResume() error {
@@ -135,4 +135,24 @@ func train(ctx context.Context, o *fitOptions, in *input) (*largemvc.Clustering,
 		return nil, fmt.Errorf("%s: other views were missing in the training: give -seed %d", o.resume, o.config.Seed)
 	}
 	return c, err
+}
+
+// noteCheckpoint remembers the file of -checkpoint that there is before the training.
+func (o *fitOptions) noteCheckpoint() {
+	if info, err := os.Stat(o.config.Checkpoint.Path); err == nil {
+		o.before = info
+	}
+}
+
+// hasCheckpoint reports whether there is a checkpoint of this training to go on from: each one is a new file.
+func (o *fitOptions) hasCheckpoint() bool {
+	path := o.config.Checkpoint.Path
+	if path == "" {
+		path = o.resume
+	}
+	info, err := os.Stat(path)
+	if err != nil || o.resume != "" || o.before == nil {
+		return err == nil
+	}
+	return !os.SameFile(info, o.before) || info.ModTime() != o.before.ModTime()
 }

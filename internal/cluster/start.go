@@ -78,14 +78,35 @@ func FirstAnchors[T kernel.Float](
 				return nil, fmt.Errorf("start anchors of %s: %w", views[v].Label(v), err)
 			}
 		}
-		var polar linalg.Polar
-		p := make([]float64, len(sums))
-		if err := polar.Factor(o.Count, d, sums, p); err != nil {
+		p, err := oddPolar(o.Count, d, sums)
+		if err != nil {
 			return nil, fmt.Errorf("start anchors of %s: %w", views[v].Label(v), err)
 		}
 		s.Anchors = append(s.Anchors, p)
 	}
 	return s, measure(ctx, s, x, views, o)
+}
+
+// oddPolar returns the polar factor of the sums (m×d), which it overwrites, so that those of −sums have its negative. Sums of
+// centred columns are of lower rank, and what their factor has beside it is any direction, of any sign: a view times −1 would
+// begin elsewhere.
+func oddPolar(m, d int, sums []float64) ([]float64, error) {
+	sign, largest := 1.0, 0.0
+	for _, x := range sums {
+		if math.Abs(x) > largest {
+			sign, largest = math.Copysign(1, x), math.Abs(x)
+		}
+	}
+	p := make([]float64, len(sums))
+	for i := range sums {
+		sums[i] *= sign
+	}
+	var polar linalg.Polar
+	err := polar.Factor(m, d, sums, p)
+	for i := range p {
+		p[i] *= sign
+	}
+	return p, err
 }
 
 // rowPasses is the number of iterations over all rows of the inputs themselves. Each reads them once, which takes the time of a

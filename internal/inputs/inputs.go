@@ -210,7 +210,7 @@ func standardised[T kernel.Float](ctx context.Context, views []view.View, o Opti
 	}
 	if o.Rotate != nil {
 		rotate := *o.Rotate
-		rotate.LeftOut = out.LeftOut
+		rotate.Kept = out.Standard.KeptColumns
 		out.Rotated, out.LossDims, err = prepare.RotateViews(ctx, out.X, rotate)
 	}
 	return out, err

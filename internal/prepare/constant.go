@@ -55,6 +55,22 @@ func (s *Standardiser) LeftOut(v int) int {
 	return constant
 }
 
+// KeptColumns returns the columns of view v that are not left out, in increasing order; nil: all are kept.
+func (s *Standardiser) KeptColumns(v int) (kept []int) {
+	if o := s.omitted(v); o != nil {
+		return o.kept
+	}
+	if s.LeftOut(v) == 0 {
+		return nil
+	}
+	for j, scale := range s.Scale[v] {
+		if scale != 0 {
+			kept = append(kept, j)
+		}
+	}
+	return kept
+}
+
 // Kept moves the columns of view v that are not left out to the front of a row, and returns them.
 func (s *Standardiser) Kept(v int, row []float64) []float64 {
 	o := s.omitted(v)

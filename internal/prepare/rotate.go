@@ -13,10 +13,11 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// Rotated is the Q of a view that is trained in k of its d columns: X = X̃·Qᵀ.
+// Rotated is the Q of a view that is trained in k columns in place of its d: X = X̃·Qᵀ.
 type Rotated struct {
 	D, K int
-	Q    []float64 // Qᵀ, k×d row-major
+	Q    []float64 // Qᵀ, k×d row-major, or of the columns in Kept alone; nil: the view is trained in these columns
+	Kept []int     // the columns of a view whose others are zero, increasing; nil: all
 }
 
 // Original returns the m×k anchors of a rotated view in its original columns, P̃·Qᵀ; a copy of them if r is nil.
@@ -24,10 +25,25 @@ func (r *Rotated) Original(m int, p []float64) []float64 {
 	if r == nil {
 		return slices.Clone(p)
 	}
-	out := make([]float64, m*r.D)
-	var impl gonum.Implementation
-	impl.Dgemm(blas.NoTrans, blas.NoTrans, m, r.D, r.K, 1, p, r.K, r.Q, r.D, 0, out, r.D)
-	return out
+	d, out := r.D, p
+	if r.Kept != nil {
+		d = len(r.Kept)
+	}
+	if r.Q != nil {
+		out = make([]float64, m*d)
+		var impl gonum.Implementation
+		impl.Dgemm(blas.NoTrans, blas.NoTrans, m, d, r.K, 1, p, r.K, r.Q, d, 0, out, d)
+	}
+	if r.Kept == nil {
+		return out
+	}
+	wide := make([]float64, m*r.D)
+	for i := range m {
+		for k, j := range r.Kept {
+			wide[i*r.D+j] = out[i*d+k]
+		}
+	}
+	return wide
 }
 
 // The cost of a rotation and what it saves, in float32 multiplications of the kernels. The numbers are fitted to
@@ -47,7 +63,8 @@ type Rotate struct {
 	Runs, Layers, Anchors int
 	Workers               int
 
-	LeftOut []int // of each view, how many columns are zero because they are left out; nil: none
+	// Kept returns the columns of a view that are not left out, increasing; nil: all. The others are zero in its rows.
+	Kept func(v int) []int
 }
 
 // limit returns the largest rank with which a view of n rows of d columns, with the given entries a row, is
@@ -82,70 +99,85 @@ func spanTolerance[T kernel.Float]() float64 {
 	return 0x1p-43
 }
 
-// RotateViews replaces, where it pays, views of less than full rank by their rotated ones. It returns the rotations, nil for a
-// view that stays as it is, and the d_v of the loss; both are nil if all do.
+// RotateViews replaces, where it pays, views of less than full rank by their rotated ones, and sparse views many of whose
+// columns are left out by their other columns. It returns the rotations, nil for a view that stays as it is, and the d_v of the
+// loss; both are nil if all do.
 func RotateViews[T kernel.Float](
 	ctx context.Context, x []rows.Matrix[T], c Rotate,
 ) (rotated []*Rotated, lossDims []int, err error) {
+	dims, all := make([]int, len(x)), make([]*Rotated, len(x))
 	for v := range x {
-		n, d := x[v].Dims()
-		entries := float64(d)
-		if sparse, ok := x[v].(*rows.Sparse[T]); ok {
-			entries = min(entries, sparseCost*float64(sparse.Entries())/float64(n))
+		_, dims[v] = x[v].Dims()
+		var kept []int
+		if c.Kept != nil {
+			kept = c.Kept(v)
 		}
-		held := d
-		if c.LeftOut != nil {
-			held -= c.LeftOut[v] // columns of zeros alone are no reason to rotate
-		}
-		limit := c.limit(n, held, min(entries, float64(held)))
-		if limit < c.Anchors {
-			continue
-		}
-		q, k, err := rowBasis(ctx, x[v], limit, spanTolerance[T](), c.Workers)
-		if err != nil {
+		if x[v], all[v], err = rotate(ctx, x[v], kept, c); err != nil {
 			return nil, nil, err
 		}
-		if k > limit || k < c.Anchors {
-			continue
-		}
-		if rotated == nil {
-			rotated = make([]*Rotated, len(x))
-			for _, xv := range x {
-				_, dv := xv.Dims()
-				lossDims = append(lossDims, dv)
-			}
-		}
-		rotated[v] = &Rotated{D: d, K: k, Q: q}
-		if x[v], err = rotateView(ctx, x[v], rotated[v], c.Workers); err != nil {
-			return nil, nil, err
+		if all[v] != nil {
+			rotated, lossDims = all, dims
 		}
 	}
 	return rotated, lossDims, nil
 }
 
-// rotateView returns X·Q. It is computed in float64: in float32 the sums of rows with many equal entries, as
-// standardised counts have, are off by up to 1e-4.
-func rotateView[T kernel.Float](ctx context.Context, x rows.Matrix[T], r *Rotated, workers int) (rows.Matrix[T], error) {
-	n, _ := x.Dims()
+// rotate returns what is trained in place of a view, and its rotation; nil: the view stays. The columns that are not in kept are
+// zero; nil: all are in it.
+func rotate[T kernel.Float](ctx context.Context, x rows.Matrix[T], kept []int, c Rotate) (rows.Matrix[T], *Rotated, error) {
+	n, d := x.Dims()
+	entries, held := float64(d), d
+	if kept != nil {
+		held = len(kept) // columns of zeros alone are no reason to rotate
+	}
+	from, selected := x, (*Rotated)(nil)
+	if sparse, ok := x.(*rows.Sparse[T]); ok {
+		entries = min(entries, sparseCost*float64(sparse.Entries())/float64(n))
+		if float64(held) <= worthwhile*float64(d) {
+			from, selected = sparse.Columns(kept), &Rotated{D: d, K: held, Kept: kept}
+		}
+	}
+	limit := c.limit(n, held, min(entries, float64(held)))
+	if limit < c.Anchors {
+		return from, selected, nil
+	}
+	q, k, err := rowBasis(ctx, from, limit, spanTolerance[T](), c.Workers)
+	if err != nil || k > limit || k < c.Anchors {
+		return from, selected, err
+	}
+	r := &Rotated{D: d, K: k, Q: q}
+	if selected != nil {
+		r.Kept = kept
+	}
+	from, err = rotateView(ctx, from, k, q, c.Workers)
+	return from, r, err
+}
+
+// rotateView returns X·Q, q being Qᵀ of k rows. It is computed in float64: in float32 the sums of rows with many equal entries,
+// as standardised counts have, are off by up to 1e-4.
+func rotateView[T kernel.Float](
+	ctx context.Context, x rows.Matrix[T], k int, q []float64, workers int,
+) (rows.Matrix[T], error) {
+	n, d := x.Dims()
 	var panel kernel.Panel[float64]
-	kernel.PackT(&panel, r.D, r.K, r.Q, r.D)
-	ld := kernel.Pad(r.K)
+	kernel.PackT(&panel, d, k, q, d)
+	ld := kernel.Pad(k)
 	out := make([]T, n*ld)
 	const block = 64
 	err := parallel.For(ctx, workers, (n+block-1)/block, func(_, b int) error {
 		lo, hi := b*block, min((b+1)*block, n)
-		row, wide, y := make([]T, r.D), make([]float64, (hi-lo)*r.D), make([]float64, (hi-lo)*ld)
+		row, wide, y := make([]T, d), make([]float64, (hi-lo)*d), make([]float64, (hi-lo)*ld)
 		for i := lo; i < hi; i++ {
 			x.Row(i, row)
 			for j, a := range row {
-				wide[(i-lo)*r.D+j] = float64(a)
+				wide[(i-lo)*d+j] = float64(a)
 			}
 		}
-		kernel.Mul(hi-lo, wide, r.D, &panel, y, ld, false)
+		kernel.Mul(hi-lo, wide, d, &panel, y, ld, false)
 		for i, a := range y {
 			out[lo*ld+i] = T(a)
 		}
 		return nil
 	})
-	return rows.NewDense(n, r.K, ld, out), err
+	return rows.NewDense(n, k, ld, out), err
 }

@@ -53,6 +53,15 @@ func Enter(ctx context.Context, world machine.Comm) (context.Context, *Group) {
 	return ctx, g
 }
 
+// Asked returns the context whose end asks this rank to end, at once, where ctx, which Enter has returned, ends on all ranks
+// together.
+func (g *Group) Asked(ctx context.Context) context.Context {
+	if g == nil {
+		return ctx
+	}
+	return g.outer
+}
+
 // Rank is the number of this rank.
 func (g *Group) Rank() int {
 	if g == nil {

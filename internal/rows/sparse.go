@@ -70,6 +70,32 @@ func (m *Sparse[T]) Compressed() (ptr []int, cols []int32, values, shift, along 
 	return m.ptr, m.cols, m.values, m.shift, along
 }
 
+// Columns returns the matrix of some of the columns, in increasing order.
+func (m *Sparse[T]) Columns(some []int) *Sparse[T] {
+	place := make(map[int32]int32, min(len(some), m.Entries()))
+	for k, j := range some {
+		place[int32(j)] = int32(k)
+	}
+	out := &Sparse[T]{n: m.n, d: len(some), ptr: make([]int, m.n+1), shift: m.shift}
+	for i := range m.n {
+		cols, values := m.entries(i)
+		for q, j := range cols {
+			if k, ok := place[j]; ok {
+				out.cols, out.values = append(out.cols, k), append(out.values, values[q])
+			}
+		}
+		out.ptr[i+1] = len(out.cols)
+	}
+	if m.along != nil {
+		u := make([]T, len(some))
+		for k, j := range some {
+			u[k] = m.along.u[j]
+		}
+		out.along = NewDirection(u)
+	}
+	return out
+}
+
 // entries returns the columns and values of row i.
 func (m *Sparse[T]) entries(i int) ([]int32, []T) {
 	lo, hi := m.ptr[i], m.ptr[i+1]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -28,6 +29,9 @@ func (e *epochs[N]) do(ctx context.Context) error {
 			r.Status = Converged
 		}
 	}
+	if err := e.saveStart(); err != nil {
+		return err
+	}
 	began := time.Now()
 	for r.Epochs < e.o.Epochs && r.Status == EpochLimit {
 		loss, err := e.step(ctx)
@@ -44,6 +48,9 @@ func (e *epochs[N]) do(ctx context.Context) error {
 		if stop = e.net.Agree(stop); stop != nil {
 			if r.Status = Stopped; errors.Is(stop, e.o.Stop) {
 				return nil
+			}
+			if ctx.Err() != nil { // the evaluation that follows may take longer than the process has
+				e.keep()
 			}
 			return r.ended(ctx, stop)
 		}
@@ -80,14 +87,43 @@ func (e *epochs[N]) step(ctx context.Context) (Loss, error) {
 	return loss, nil
 }
 
-// save writes a checkpoint where one is due.
+// saveStart writes a checkpoint before the first epoch of a run: finding its start can take longer than many epochs.
+func (e *epochs[N]) saveStart() error {
+	if e.o.Save == nil || e.run.Values != nil || e.o.Epochs <= 0 {
+		return nil
+	}
+	return e.write()
+}
+
+// save writes a checkpoint where one is due, and else keeps the state.
 func (e *epochs[N]) save() error {
 	r := e.run
 	if e.o.Save == nil || r.Status != EpochLimit || r.Epochs%e.o.SaveEvery != 0 || r.Epochs >= e.o.Epochs {
+		e.keep()
 		return nil
 	}
+	return e.write()
+}
+
+// write writes a checkpoint of the run, which goes on.
+func (e *epochs[N]) write() error {
 	e.snapshot()
-	return e.o.Save(State{Next: r.Restart, Current: r, Best: e.best})
+	return e.o.Save(State{Next: e.run.Restart, Current: e.run, Best: e.best})
+}
+
+// keep hands on a copy of the state, in which the following epochs change nothing: losses are appended.
+func (e *epochs[N]) keep() {
+	if e.o.Keep == nil {
+		return
+	}
+	r := *e.run
+	r.Values, r.Adam, r.Names = e.net.Values(nil), e.net.Adam(), e.net.Names()
+	r.Good = make([][]float64, len(e.run.Good))
+	for i, x := range e.run.Good {
+		r.Good[i] = slices.Clone(x)
+	}
+	r.Loss, r.ViewLoss = slices.Clip(r.Loss), slices.Clip(r.ViewLoss)
+	e.o.Keep(State{Next: r.Restart, Current: &r, Best: e.best})
 }
 
 // snapshot copies what changes in training to the run.
@@ -152,7 +188,7 @@ func (e *epochs[N]) finish(ctx context.Context, after error) (done bool, err err
 // goBack gives a run that diverged the last good state. The last of its losses is the loss of this state.
 func (e *epochs[N]) goBack() error {
 	r := e.run
-	r.Epochs, r.Loss, r.ViewLoss = r.GoodAt, r.Loss[:r.GoodAt], r.ViewLoss[:r.GoodAt]
+	r.Epochs, r.Loss, r.ViewLoss = r.GoodAt, slices.Clone(r.Loss[:r.GoodAt]), slices.Clone(r.ViewLoss[:r.GoodAt])
 	return e.net.SetValues(r.Good)
 }
 

@@ -58,6 +58,7 @@ type Options struct {
 	Patience  int // epochs without a loss that is lower by Tolerance, after which a run ends; Tolerance 0: never
 	SaveEvery int
 	Save      func(State) error                           // nil: no checkpoints
+	Keep      func(State)                                 // gets copies of the states between epochs that Save does not
 	Enter     func(restart int)                           // before the epochs of a run; nil: nobody listens
 	Progress  func(r *Run, l Loss, d time.Duration) error // after each epoch, d from the first of them; nil: nobody listens
 	Stop      error                                       // of Progress, which ends a training in order
@@ -178,12 +179,13 @@ func (s *series[N]) restore(ctx context.Context) (N, error) {
 	return net, join(err, net.Close())
 }
 
-// saveRestart writes the state after a run has ended, whatever ended it. before is the best of the runs before it.
+// saveRestart writes the state after a run has ended, whatever ended it. before is the best of the runs before it. The state
+// before a run that failed without any result stays.
 func (s *series[N]) saveRestart(r, before *Run) error {
-	switch {
-	case s.o.Save == nil || r.Values == nil:
+	switch over := !r.interruption().interrupted(); {
+	case s.o.Save == nil || r.Values == nil || over && s.best == nil:
 		return nil
-	case !r.interruption().interrupted():
+	case over:
 		return s.o.Save(State{Next: r.Restart + 1, Best: s.best})
 	}
 	return s.o.Save(State{Next: r.Restart, Current: r, Best: before})

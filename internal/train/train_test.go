@@ -157,7 +157,10 @@ func TestResume(t *testing.T) {
 			return nil
 		}
 		saved := *r.Saved()
-		saved.Values, saved.Good = [][]float64{slices.Clone(saved.Values[0])}, [][]float64{slices.Clone(saved.Good[0])}
+		saved.Values = [][]float64{slices.Clone(saved.Values[0])}
+		if saved.Good != nil { // of a run that has begun
+			saved.Good = [][]float64{slices.Clone(saved.Good[0])}
+		}
 		saved.Loss, saved.ViewLoss = slices.Clone(saved.Loss), slices.Clone(saved.ViewLoss)
 		out, err := Restored(&saved)
 		if err != nil {
@@ -169,16 +172,21 @@ func TestResume(t *testing.T) {
 		states = append(states, State{s.Next, clone(s.Current), clone(s.Best)})
 		return nil
 	}}
+	var kept []State // of the other epochs, which the training must not change afterwards
+	o.Keep = func(s State) { kept = append(kept, s) }
 	run(t, make(), o, State{})
-	if len(states) != 8 { // three in each run and one at its end
+	if len(kept) != 8 { // after epochs 1, 3, 5 and 7 of each run
+		t.Fatalf("%d states kept", len(kept))
+	}
+	if len(states) != 10 { // one before each run, three in it and one at its end
 		t.Fatalf("%d states", len(states))
 	}
-	for k, next := range []int{0, 0, 0, 1, 1, 1, 1, 2} {
-		if s := states[k]; s.Next != next || (s.Current == nil) != (k%4 == 3) {
+	for k, next := range []int{0, 0, 0, 0, 1, 1, 1, 1, 1, 2} {
+		if s := states[k]; s.Next != next || (s.Current == nil) != (k%5 == 4) {
 			t.Errorf("state %d goes on with restart %d, begun %v", k, s.Next, s.Current != nil)
 		}
 	}
-	for k, s := range states {
+	for k, s := range append(states, kept...) {
 		got := run(t, make(), Options{Epochs: 7}, s)
 		if got.Network.x != want.Network.x || !slices.Equal(got.Run.Loss, want.Run.Loss) || got.Run.Restart != want.Run.Restart {
 			t.Errorf("from state %d: x %v, losses %v, want %v, %v",

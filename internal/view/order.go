@@ -153,7 +153,7 @@ func (v View) Along(o Order, workers int) View {
 		blocks := rows.NewBlocks(b.reads, v.Rows, v.Cols, workers, func(ctx context.Context, lo, hi int, dst []float32) error {
 			return out.read(ctx, b.index, lo, dst[:(hi-lo)*v.Cols])
 		})
-		out.Source = &bound{b.Source, b.reads, b.resident, b.index, blocks}
+		out.Source = &bound{b.Source, b.reads, b.resident, b.index, blocks, b.steady}
 	}
 	return out
 }

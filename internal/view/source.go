@@ -32,6 +32,7 @@ type bound struct {
 	resident bool // what is made of the rows is held in memory
 	index    int  // of the view
 	blocks   *rows.Blocks[float32]
+	steady   *steady
 }
 
 // Bind returns the views for one piece of work of some goroutines, which is ended by the first row that cannot be read. resident
@@ -46,7 +47,8 @@ func Bind(views []View, r *rows.Reads, workers int, resident bool) []View {
 		fill := func(ctx context.Context, lo, hi int, dst []float32) error {
 			return x.read(ctx, v, lo, dst[:(hi-lo)*d])
 		}
-		out[v].Source = &bound{x.Source, r, resident, v, rows.NewBlocks(r, n, d, workers, fill)}
+		b := &bound{x.Source, r, resident, v, rows.NewBlocks(r, n, d, workers, fill), newSteady(n, x)}
+		x.Source, out[v].Source = b, b
 	}
 	return out
 }
@@ -67,11 +69,18 @@ func Hold(ctx context.Context, views []View, workers int) ([]View, error) {
 		if x.Source == nil {
 			continue
 		}
-		held, block := make([]float32, x.Rows*x.Cols), rows.BlockRows(4*x.Cols)
+		n, _ := x.Source.Dims()
+		held, block, watch := make([]float32, x.Rows*x.Cols), rows.BlockRows(4*x.Cols), newSteady(n, x)
 		err := parallel.For(ctx, workers, (x.Rows+block-1)/block, func(_, k int) error {
 			lo, hi := k*block, min((k+1)*block, x.Rows)
-			return x.read(ctx, v, x.First+lo, held[lo*x.Cols:hi*x.Cols])
+			if err := x.read(ctx, v, x.First+lo, held[lo*x.Cols:hi*x.Cols]); err != nil || x.order != nil {
+				return err
+			}
+			return x.checkSteady(watch, v, x.First+lo, held[lo*x.Cols:hi*x.Cols])
 		})
+		if err == nil && x.order == nil {
+			err = x.checkAgain(ctx, watch, v)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -133,6 +142,9 @@ func (v View) read(ctx context.Context, index, first int, dst []float32) error {
 	if err := readRows(ctx, v.Source, first, dst); err != nil {
 		from := v.Offset + first
 		return fmt.Errorf("reading %s, rows %d to %d: %w", v.Label(index), from, from+len(dst)/max(v.Cols, 1)-1, err)
+	}
+	if b, ok := v.Source.(*bound); ok {
+		return v.checkSteady(b.steady, index, first, dst)
 	}
 	return nil
 }
