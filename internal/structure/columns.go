@@ -11,11 +11,14 @@ import (
 
 // shuffled returns rows in which every column has its values in an order of its own, so that nothing joins columns or views. The
 // values of a column of distinct numbers are made those of one mode first: clusters that show in a single column are clusters.
+// Counts of words keep their number in each row.
 func shuffled(ctx context.Context, views []view.View, rng *rand.Rand, o Options) (*data, error) {
 	out := make([]view.View, len(views))
 	for v, x := range views {
 		out[v] = view.View{Rows: x.Rows, Cols: x.Cols, Present: x.Present}
-		if x.Sparse == nil {
+		if rows, columns := words(x); rows != nil {
+			out[v].Sparse = shuffledWords(x.Rows, rows, columns, rng)
+		} else if x.Sparse == nil {
 			out[v].F32 = shuffledDense(x, rng)
 		} else {
 			out[v].Sparse = shuffledSparse(x, rng)

@@ -207,3 +207,63 @@ func TestShuffledSparse(t *testing.T) {
 		t.Errorf("%d bytes for %d entries", took, len(sparse.Sparse.Cols))
 	}
 }
+
+// TestShuffledWords: words that are given to other rows keep the sums of rows and columns. Values that are no counts of words are
+// not taken for them.
+func TestShuffledWords(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 1))
+	const n, d = 60, 40
+	counts := make([]float64, n*d)
+	for i := range n {
+		for range 1 + r.IntN(3*i+1) {
+			counts[i*d+int(float64(d)*r.Float64()*r.Float64())]++
+		}
+	}
+	x := view.View{Rows: n, Cols: d, F64: counts}
+	rows, columns := words(x)
+	if rows == nil {
+		t.Fatal("counts are taken for no words")
+	}
+	got := shuffledWords(n, rows, columns, r)
+	dealt := make([]float64, n*d)
+	for i := range n {
+		for k := got.Ptr[i]; k < got.Ptr[i+1]; k++ {
+			dealt[i*d+int(got.Cols[k])] += got.Value(k)
+		}
+	}
+	moved := 0.0
+	for i := range n {
+		was, is := 0.0, 0.0
+		for j := range d {
+			was, is, moved = was+counts[i*d+j], is+dealt[i*d+j], moved+math.Abs(counts[i*d+j]-dealt[i*d+j])
+		}
+		if was != is {
+			t.Errorf("row %d has %v words, had %v", i, is, was)
+		}
+	}
+	for j := range d {
+		was, is := 0.0, 0.0
+		for i := range n {
+			was, is = was+counts[i*d+j], is+dealt[i*d+j]
+		}
+		if was != is {
+			t.Errorf("column %d has %v words, had %v", j, is, was)
+		}
+	}
+	if moved == 0 {
+		t.Error("no word was dealt to another row")
+	}
+	for name, change := range map[string]func(x float64) float64{
+		"decimals": func(x float64) float64 { return x / 2 }, "negative": func(x float64) float64 { return -x },
+		"zero and one":         func(x float64) float64 { return min(x, 1) },
+		"mostly other numbers": func(x float64) float64 { return x + 1 },
+	} {
+		other := slices.Clone(counts)
+		for k := range other {
+			other[k] = change(other[k])
+		}
+		if rows, _ := words(view.View{Rows: n, Cols: d, F64: other}); rows != nil {
+			t.Errorf("%s are taken for words", name)
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package structure
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/largemvc/largemvc/internal/view"
+)
+
+// mostWords bounds the words of the rows that are looked at: more are shuffled by columns.
+const mostWords = 4e6
+
+// words returns the counts of a view as a list: the row and the column of each word, once for each time that it is there. It
+// returns nil unless the view counts words: numbers from 0 without decimals, some above 1, at least half of them 0.
+func words(x view.View) (rows []int, columns []int32) {
+	row, cells, filled, most := make([]float64, x.Cols), 0, 0, 0.0
+	for _, i := range present(x) {
+		x.Row(i, row)
+		cells += len(row)
+		for j, count := range row {
+			if count < 0 || count != math.Trunc(count) || count > mostWords-float64(len(rows)) {
+				return nil, nil
+			}
+			if count > 0 {
+				filled, most = filled+1, max(most, count)
+			}
+			for range int(count) {
+				rows, columns = append(rows, i), append(columns, int32(j))
+			}
+		}
+	}
+	if 2*filled > cells || most < 2 {
+		return nil, nil
+	}
+	return rows, columns
+}
+
+// shuffledWords gives the words of all rows to rows at random: every row keeps its number of words and every column its sum, and
+// nothing joins columns. Long rows stay long, and texts of very different lengths differ as texts without topics do.
+func shuffledWords(n int, rows []int, columns []int32, rng *rand.Rand) *view.CSR {
+	dealt := slices.Clone(columns)
+	rng.Shuffle(len(dealt), func(a, b int) { dealt[a], dealt[b] = dealt[b], dealt[a] })
+	out := &view.CSR{Ptr: []int{0}}
+	for at, i := 0, 0; i < n; i++ {
+		first := at
+		for at < len(rows) && rows[at] == i {
+			at++
+		}
+		slices.Sort(dealt[first:at])
+		for _, j := range dealt[first:at] {
+			if last := len(out.Cols) - 1; last >= out.Ptr[i] && out.Cols[last] == j {
+				out.F32[last]++
+				continue
+			}
+			out.Cols, out.F32 = append(out.Cols, j), append(out.F32, 1)
+		}
+		out.Ptr = append(out.Ptr, len(out.Cols))
+	}
+	return out
+}
