@@ -317,7 +317,11 @@ func (r *summary) aboutClusters(line func(name, format string, args ...any)) {
 		line("start", "%v", r.starts)
 	}
 	if r.Confidence != nil {
-		line("confidence", "median %.2f (0: no more than chance, 1: always found again)", *r.Confidence)
+		of := ""
+		if r.Judgement == score.StructureNone {
+			of = ", of clusters that noise would have too"
+		}
+		line("confidence", "median %.2f (0: no more than chance, 1: always found again)%s", *r.Confidence, of)
 	}
 	if len(r.Outliers) > 0 {
 		line("outliers", "%s far from nearly all others (-outliers mark gives them the label -1)",
