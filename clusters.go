@@ -359,6 +359,7 @@ type Clustering struct {
 	// trained on a part of the samples.
 	StartLabels []int
 	Timings     Timings
+	Classes     *score.Classes  // classes by the labels of Config.Known; nil without, and if an error ends the fit early
 	Structure   score.Structure // whether the samples have clusters; zero if not judged
 	Notes       []string        // sentences about weak data or results, and if the initial clusters are kept; nil: none
 	Repaired    int             // number of clusters that k-means on H found empty and repaired
