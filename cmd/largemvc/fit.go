@@ -57,6 +57,7 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 	if result == nil {
 		return o.endedEarly(ctx, ended)
 	}
+	result.ClassNames = o.classNames
 	warn(stderr, result.Notes)
 	if ended != nil {
 		o.keepFiles(stderr)
@@ -165,7 +166,7 @@ func (o *fitOptions) writeLabels(stdout io.Writer, in *input, c *largemvc.Cluste
 		return nil
 	}
 	near, next := centroidDistances(c)
-	columns := labelColumns(in.ids, c.Labels, near, next)
+	columns := append(labelColumns(in.ids, c.Labels, near, next), classColumns(c.Classes, o.classNames)...)
 	return out.write(stdout, func(w io.Writer) error { return dataset.EncodeCSV(w, columns...) },
 		func(path string) error { return dataset.WriteCSV(path, columns...) })
 }
@@ -238,6 +239,9 @@ func (o *fitOptions) checkFiles(stdout io.Writer) error {
 	}
 	inputs := o.inputs()
 	inputs["start-labels"] = []string{o.startLabels}
+	if o.knownColumn == "" {
+		inputs["known"] = []string{o.known}
+	}
 	if err := checkOutputs("fit", stdout, o.outputs, inputs); err != nil {
 		return err
 	}
