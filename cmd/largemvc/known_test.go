@@ -99,10 +99,14 @@ func TestKnown(t *testing.T) {
 	if !strings.Contains(texts[0], ",dog,1\n") || strings.Count(texts[0], "\n") != 121 {
 		t.Error(texts[0])
 	}
-	status, stdout, stderr := runLine("fit", "-data", at("all.csv"), "-known", "species", "-quiet")
+	page := at("page.html")
+	status, stdout, stderr := runLine("fit", "-data", at("all.csv"), "-known", "species", "-quiet", "-report", page)
 	for _, want := range []string{"24 known labels of 3 classes", "check p50: labelled cat, by the other labels it is emu"} {
 		if status != 0 || !strings.Contains(stdout, want) {
 			t.Errorf("no %q in\n%s%s", want, stdout, stderr)
+		}
+		if text, err := os.ReadFile(page); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("no %q in the report, %v", want, err)
 		}
 	}
 }

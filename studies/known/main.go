@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/score"
 	"github.com/largemvc/largemvc/studies/internal/sets"
 	"github.com/largemvc/largemvc/studies/internal/work"
@@ -102,6 +103,7 @@ type outcome struct {
 	name                     string
 	of                       amount
 	classes, clusters, rival figures
+	fresh                    figures // classes of new samples
 	confidence               float64 // mean confidence of classes without a known label
 }
 
@@ -109,6 +111,7 @@ type outcome struct {
 type study struct {
 	data, only, known string
 	draws, limit      int
+	fresh, missing    float64
 }
 
 // run does what the command line says.
@@ -121,6 +124,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	f.StringVar(&s.known, "known", "1,3,5,10,5%", "numbers of known labels a class, or shares of all samples")
 	f.IntVar(&s.draws, "draws", 3, "draws of each set")
 	f.IntVar(&s.limit, "limit", 3000, "the most samples of a set; of more, the first ones in the order of the draw are taken")
+	f.Float64Var(&s.fresh, "new", 0, "share of the samples that the fit does not see and labels afterwards")
+	f.Float64Var(&s.missing, "missing", 0, "share of the view rows that are taken away from the fit and from new samples")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -146,6 +151,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 			means[k].classes.add(o.classes, share)
 			means[k].clusters.add(o.clusters, share)
 			means[k].rival.add(o.rival, share)
+			means[k].fresh.add(o.fresh, share)
 			means[k].confidence += share * o.confidence
 		}
 	}
@@ -156,13 +162,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 }
 
 // head begins the table.
-const head = "| set | known | classes ACC | F1 | NMI | mean confidence | clusters, named: ACC | logistic regression ACC | F1 |\n" +
-	"|---|---|---|---|---|---|---|---|---|"
+const head = "| set | known | classes ACC | F1 | NMI | mean confidence | clusters, named: ACC | logistic regression ACC | F1 | new ACC |\n" +
+	"|---|---|---|---|---|---|---|---|---|---|"
 
 // String returns a row of the table, in percent.
 func (o outcome) String() string {
-	return fmt.Sprintf("| %s | %v | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f |", o.name, o.of, 100*o.classes[0],
-		100*o.classes[1], 100*o.classes[2], 100*o.confidence, 100*o.clusters[0], 100*o.rival[0], 100*o.rival[1])
+	fresh := "–"
+	if o.fresh[0] > 0 {
+		fresh = fmt.Sprintf("%.1f", 100*o.fresh[0])
+	}
+	return fmt.Sprintf("| %s | %v | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f | %s |", o.name, o.of, 100*o.classes[0],
+		100*o.classes[1], 100*o.classes[2], 100*o.confidence, 100*o.clusters[0], 100*o.rival[0], 100*o.rival[1], fresh)
 }
 
 // set returns the mean over draws of a set.
@@ -178,8 +188,17 @@ func (s *study) set(ctx context.Context, d *sets.Set, a amount) (outcome, error)
 		if x.N > s.limit {
 			x = x.Pick(first[:s.limit])
 		}
+		var later *sets.Set // samples that the fit does not see
+		if s.fresh > 0 {
+			count := int(s.fresh * float64(x.N))
+			x, later = x.Pick(first[:x.N-count]), x.Pick(first[x.N-count:x.N])
+		}
 		given := a.choose(x.Labels, d.Classes, draw)
-		c, err := largemvc.Fit(ctx, x.Views, largemvc.Config{
+		views, err := s.without(x, draw)
+		if err != nil {
+			return out, err
+		}
+		c, err := largemvc.Fit(ctx, views, largemvc.Config{
 			Clusters: d.Classes, Seed: uint64(draw), Known: given, NoStructure: true,
 		})
 		if err != nil {
@@ -194,6 +213,13 @@ func (s *study) set(ctx context.Context, d *sets.Set, a amount) (outcome, error)
 			}
 		}
 		out.confidence += share * confidence / max(count, 1)
+		if later != nil {
+			f, err := s.later(ctx, c, later, draw)
+			if err != nil {
+				return out, err
+			}
+			out.fresh.add(f, share)
+		}
 		rival, err := logistic(x, given)
 		if err != nil {
 			return out, err
@@ -210,6 +236,39 @@ func (s *study) set(ctx context.Context, d *sets.Set, a amount) (outcome, error)
 		}
 	}
 	return out, nil
+}
+
+// without returns the views of a set, some of whose rows are taken away.
+func (s *study) without(d *sets.Set, draw int) ([]largemvc.View, error) {
+	if s.missing == 0 {
+		return d.Views, nil
+	}
+	present, err := dataset.Drop(d.N, len(d.Views), s.missing, uint64(draw))
+	if err != nil {
+		return nil, err
+	}
+	out := slices.Clone(d.Views)
+	for v := range out {
+		has := make([]bool, d.N)
+		for i := range has {
+			has[i] = present[i][v]
+		}
+		out[v] = out[v].WithPresent(has)
+	}
+	return out, nil
+}
+
+// later scores the classes of samples that a fit has not seen.
+func (s *study) later(ctx context.Context, c *largemvc.Clustering, d *sets.Set, draw int) (out figures, err error) {
+	views, err := s.without(d, draw)
+	if err != nil {
+		return out, err
+	}
+	found, err := c.Classify(ctx, views)
+	if err != nil {
+		return out, err
+	}
+	return scores(d.Labels, found.Labels, slices.Repeat([]int{-1}, d.N))
 }
 
 // scores compares labels with the true ones, of the samples whose label is not given.
