@@ -360,6 +360,7 @@ type Clustering struct {
 	// trained on a part of the samples.
 	StartLabels []int
 	Timings     Timings
+	Classes     *score.Classes  // classes by the labels of Config.Known; nil without, and if an error ends the fit early
 	Structure   score.Structure // whether the samples have clusters; zero if not judged
 
 	// Confidence says how often the label of each sample is found again (n values, 0 to 1): by fits of other samples, in excess

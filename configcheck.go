@@ -24,6 +24,7 @@ func checkConfig(c *Config, n int, views []View) error {
 	errs = append(errs, checkModules(c, views)...)
 	errs = append(errs, checkNeighbors(c)...)
 	errs = append(errs, checkGivenStart(c, n, views)...)
+	errs = append(errs, checkKnown(c, n)...)
 	if c.Machine.Overwrite {
 		errs = append(errs, checkApart(views, c.Float64)...)
 	}
@@ -110,6 +111,9 @@ func checkRanks(c *Config, views []View, whole bool) error {
 	}
 	if c.StartLabels != nil {
 		bad("there are no StartLabels")
+	}
+	if c.Known != nil {
+		bad("there are no Known labels")
 	}
 	if whole {
 		return errors.Join(errs...)

@@ -54,7 +54,7 @@ func moduleType(m Module) string {
 func withoutData(c *Config) Config {
 	out := *c
 	out.StartLabels, out.StartAnchors, out.Progress, out.ExtraLoss, out.Machine.Comm = nil, nil, nil, nil, nil
-	out.Checkpoint.Path = ""
+	out.Known, out.Checkpoint.Path = nil, ""
 	return out
 }
 

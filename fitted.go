@@ -15,6 +15,7 @@ import (
 	"github.com/largemvc/largemvc/internal/file"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/kmeans"
+	"github.com/largemvc/largemvc/internal/known"
 	"github.com/largemvc/largemvc/internal/predict"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
@@ -96,6 +97,37 @@ func (f *fitted[T]) label(ctx context.Context, r *request, lo, n int, out *label
 	err := f.network(r.workers).Run(ctx, r.views, r.workers, to)
 	out.h.add(resultMatrix(rows, f.anchors, ld, to.H), n)
 	return withName(err)
+}
+
+// featureRows is the number of samples whose features are shown at once.
+const featureRows = 64
+
+func (f *fitted[T]) features(ctx context.Context, r *request, do func(lo, n int, phi []float64) error) error {
+	type memory struct {
+		phi []float64
+		row []T
+	}
+	var pool sync.Pool
+	return withName(f.network(r.workers).Run(ctx, r.views, r.workers, &predict.Output[T]{
+		Each: func(lo, n int, s *known.Sample[T]) error {
+			width := s.Features(f.anchors)
+			m, _ := pool.Get().(*memory)
+			if m == nil {
+				m = &memory{make([]float64, featureRows*width), make([]T, width)}
+			}
+			defer pool.Put(m)
+			for at := 0; at < n; at += featureRows {
+				some := min(featureRows, n-at)
+				for i := range some {
+					s.Row(at+i, f.anchors, m.phi[i*width:(i+1)*width], m.row)
+				}
+				if err := do(lo+at, some, m.phi[:some*width]); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}))
 }
 
 func (f *fitted[T]) trust(ctx context.Context, r *request) ([][]float64, error) {

@@ -62,6 +62,9 @@ func fit(ctx context.Context, with processes, views []View, config Config, from 
 	if out != nil && err == nil { // on all ranks alike
 		err = r.judge(inside, some, out)
 	}
+	if out != nil && err == nil {
+		err = r.classify(context.WithoutCancel(inside), out)
+	}
 	return r.result(ctx, out, err)
 }
 
@@ -90,12 +93,12 @@ func together(
 // the file. On the same machine the result has the bits of a Fit that was not interrupted, except Timings. A training that is
 // finished returns its result again.
 //
-// change, if not nil, may set the fields Progress, ExtraLoss, Machine, Checkpoint, Tolerance and Patience, and without
-// restarts Epochs. More Epochs continue a finished training; after an early stop this requires a Tolerance and Patience that
-// would not have stopped it. ExtraLoss must be set if and only if the training had one; Resume cannot check that it is the
-// same. Any other change is an error. So are views that differ from the views of the training (before Machine.Overwrite). If
-// the file is truncated, changed, not a checkpoint or of a later version, Resume returns an error of package saved, for
-// errors.Is.
+// change, if not nil, may set the fields Known, Progress, ExtraLoss, Machine, Checkpoint, Tolerance and Patience, and without
+// restarts Epochs. Known is not in the file. More Epochs continue a finished training; after an early stop this requires a
+// Tolerance and Patience that would not have stopped it. ExtraLoss must be set if and only if the training had one; Resume
+// cannot check that it is the same. Any other change is an error. So are views that differ from the views of the training
+// (before Machine.Overwrite). If the file is truncated, changed, not a checkpoint or of a later version, Resume returns an
+// error of package saved, for errors.Is.
 func Resume(ctx context.Context, views []View, path string, change func(*Config)) (*Clustering, error) {
 	if err := checkContext(ctx); err != nil {
 		return nil, err

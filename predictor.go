@@ -46,6 +46,9 @@ type Predictor struct {
 	// trained network (see Clustering). H, also of new samples, and the centroids then refer to the smoothed views.
 	Kept bool
 
+	// ClassNames are the names of the classes of Config.Known, for who reads the model; nil without. Set them before Save.
+	ClassNames []string
+
 	asked   *machine.Device // where the layers of new samples run; nil: the CPU
 	config  Config          // with its defaults, without what belongs to the training samples or the caller
 	learned [3][]learned    // the values of the learnable nodes, by module
@@ -55,6 +58,7 @@ type Predictor struct {
 	anchors   [][]*mat.Dense  // per layer from 0, per input
 	r, u      []float64       // m×m
 	centroids []float64       // Clusters×m
+	classes   *classifier     // nil: the fit had no known labels
 	model     fittedNetwork
 	unfit     error // why the network cannot take new samples, where custom modules cannot
 }
@@ -130,7 +134,7 @@ func (p *Predictor) String() string {
 }
 
 // Config returns the configuration of the fit, with its defaults and copies of its modules. StartLabels, StartAnchors,
-// Progress, ExtraLoss, Checkpoint.Path and Machine.Comm are not kept.
+// Known, Progress, ExtraLoss, Checkpoint.Path and Machine.Comm are not kept.
 func (p *Predictor) Config() Config {
 	c := p.config
 	c.Represent, c.Noise, c.Anchor = copied(c.Represent), copied(c.Noise), copied(c.Anchor)
@@ -251,6 +255,8 @@ type fittedNetwork interface {
 	transform(ctx context.Context, r *request) (*matrix, error)
 	// unlike returns how far samples are from those of the training, before Novelty compares it with their distances.
 	unlike(ctx context.Context, r *request, p *Predictor) ([]float64, error)
+	// features shows rows of features of samples, from number lo on, to do, which several goroutines call at once.
+	features(ctx context.Context, r *request, do func(lo, n int, phi []float64) error) error
 	// trust returns the trust in the rows of each view.
 	trust(ctx context.Context, r *request) ([][]float64, error)
 	// save appends the tensors of the preparation of samples; floats makes one in the arithmetic of the fit.

@@ -45,10 +45,12 @@ func (r *run) open(ctx context.Context, views []View, config Config) (context.Co
 		n = r.team.Total(n)
 	}
 	c := r.config
+	check := errors.Join(checkKnown(c, r.group.Total(n))...)
 	if !c.samples(n) || r.state == nil { // else the state has labels for the samples that are drawn
-		if err := checkConfig(c, r.group.Total(n), views); err != nil {
-			return nil, err
-		}
+		check = checkConfig(c, r.group.Total(n), views)
+	}
+	if check != nil {
+		return nil, check
 	}
 	if r.storage, err = place(c, n, views); err != nil {
 		return nil, err

@@ -33,6 +33,8 @@ type savedTraining struct {
 	Ran     machine.Ran  `json:"ran"`
 	// The clusters are those of the start, whose directions are among the tensors.
 	Kept bool `json:"kept,omitempty"`
+	// The names of the classes by known labels.
+	ClassNames []string `json:"class_names,omitempty"`
 	// The learnable nodes of each module, where not all are from this package.
 	Learned [][]savedNode `json:"learned,omitempty"`
 	// The names of all tensors: some are there for some models alone, and one that was lost must not pass for one that never
@@ -139,6 +141,7 @@ func (p *Predictor) file() (*safetensors.File, error) {
 	}
 	p.saveStart(f)
 	p.saveConfidence(f)
+	p.saveClasses(f)
 	f.Tensors = append(f.Tensors, floats("centroids", p.centroids, p.Clusters, p.config.Anchors),
 		safetensors.Ints("sizes", p.Sizes, p.Clusters), safetensors.Float64s("novelty", p.novelty, len(p.novelty)))
 	file.AddLosses(f, "", p.Loss, p.ViewLoss, len(p.inputs))
@@ -155,6 +158,7 @@ func (p *Predictor) about(tensors []safetensors.Tensor) savedTraining {
 	about := savedTraining{
 		Samples: p.samples, Views: []savedView{}, Inputs: []savedInput{}, Status: p.Status.String(), Epochs: p.Epochs,
 		Restart: p.Restart, Null: p.NullLoss, Ran: p.Ran, Kept: p.Kept,
+		ClassNames: p.ClassNames,
 	}
 	for v, d := range p.dims {
 		about.Views = append(about.Views, savedView{p.names[v], d})
@@ -269,7 +273,7 @@ func describedPredictor(f *safetensors.File) (*Predictor, foreign, [][]savedNode
 		}
 		p.dims, p.names = append(p.dims, view.Features), append(p.names, view.Name)
 	}
-	p.Kept = about.Kept
+	p.Kept, p.ClassNames = about.Kept, about.ClassNames
 	if err := p.setInputs(about.Inputs); err != nil {
 		return fail(err)
 	}
@@ -402,6 +406,7 @@ func (p *Predictor) decode(in *file.Tensors, nodes [][]savedNode) {
 	}
 	p.centroids = in.Floats("centroids", p.Clusters, m)
 	p.decodeStart(in)
+	p.decodeClasses(in)
 	p.novelty = in.Floats("novelty", noveltySteps+1)
 	if in.Err == nil && !slices.IsSorted(p.novelty) {
 		in.Fail("the quantiles of novelty do not rise")

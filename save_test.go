@@ -155,7 +155,7 @@ func fillValue(t *testing.T, name string, v reflect.Value, excepted []string) {
 // Every field of Config is in a model file, except what the comment of saveConfig says.
 func TestConfigIsSaved(t *testing.T) {
 	var c Config
-	fillValue(t, "", reflect.ValueOf(&c).Elem(), []string{"Represent", "Noise", "Anchor", "StartLabels", "StartAnchors",
+	fillValue(t, "", reflect.ValueOf(&c).Elem(), []string{"Represent", "Noise", "Anchor", "StartLabels", "StartAnchors", "Known",
 		"Progress", "ExtraLoss", "Machine.Overwrite", "Machine.MaxMemory", "Machine.Device",
 		"Machine.Comm", "Checkpoint.Path"})
 	c.Represent = &SoftThreshold{Theta0: 0.1, Lipschitz: 2, Activation: SELU, OneSided: true, Unconstrained: true}

@@ -206,6 +206,7 @@ func (r *run) labelAll(ctx context.Context, out *Clustering, ended error) (*Clus
 // subsample returns the fit of the draw of samples that is trained on.
 func (r *run) subsample(ctx context.Context) (*run, error) {
 	c, all := *r.config, r.views
+	c.Known = nil // of all samples, which are labelled after the training
 	chosen := drawn(&c, all[0].Rows, 0)
 	if labels := c.StartLabels; r.state == nil && labels != nil {
 		c.StartLabels = make([]int, len(chosen))

@@ -25,8 +25,9 @@ func smoothOptions(c *Config, group *ranks.Group) smooth.Options {
 	h := &c.Neighborhood
 	return smooth.Options{
 		Kind: c.Preprocess.kind(), Neighbors: h.Neighbors, Directions: max(h.Directions, 0), Steps: max(h.Steps, 0),
-		Exact: h.Exact, Landmarks: h.Landmarks, Seed: c.Seed, Workers: c.Machine.Workers, Overwrite: c.Machine.Overwrite,
-		Group: group,
+		Exact: h.Exact, Landmarks: h.Landmarks, Seed: c.Seed, Workers: c.Machine.Workers,
+		Overwrite: c.Machine.Overwrite && c.Known == nil, // else the views are needed after the training
+		Group:     group,
 	}
 }
 
@@ -72,6 +73,14 @@ func planOf(c *Config, views []view.View) *plan.Fit {
 	}
 	if c.comparesDraws(n) {
 		out.Draws = draws
+	}
+	if c.Known != nil {
+		for _, l := range c.Known {
+			if l != unknown {
+				out.Known++
+			}
+		}
+		out.Classes = len(seenClasses(c.Known))
 	}
 	if !c.NoStructure {
 		out.Judged = len(structure.Choose(n, structureOptions(c)))

@@ -17,6 +17,7 @@ import (
 // csvFile is a text file of records: what its first pass found.
 type csvFile struct {
 	lim       *limits
+	missing   bool                      // texts may be missing
 	open      func() (io.Reader, error) // the text from its beginning, as UTF-8
 	delimiter byte
 	comma     bool // numbers have a decimal comma
@@ -51,7 +52,7 @@ type csvPlace struct {
 // listCSV goes through the file once: the number of records is needed before memory is taken for their values.
 func (s *source) listCSV(f io.ReaderAt, gz bool, o *Options, lim *limits) error {
 	s.format = "CSV"
-	c := &csvFile{lim: lim, firstText: map[int]csvPlace{}}
+	c := &csvFile{lim: lim, missing: o.someMissing, firstText: map[int]csvPlace{}}
 	c.open = func() (io.Reader, error) { return textfile.Decode(lim.TextReader(io.NewSectionReader(f, 0, s.size))) }
 	if gz {
 		s.format = "CSV (gzip)"

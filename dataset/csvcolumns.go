@@ -335,6 +335,10 @@ func (c *csvFile) texts(column int, lim *limits) ([]string, error) {
 	distinct := map[string]string{}
 	err := c.each(func(_, line int, fields [][]byte) error {
 		f := fields[column]
+		if c.missing && isMissing(f) {
+			out = append(out, "")
+			return nil
+		}
 		if isMissing(f) {
 			return fmt.Errorf("has no value in line %d, %s (%q): fill it in, or take the line out; where it is a class, "+
 				"Options.Labels none uses none", line, c.title(column), f)

@@ -240,3 +240,26 @@ func ExampleReadLabels() {
 	// [1 0 2] id
 	// true
 }
+
+// Labels of some samples: −1 stands for the others.
+func ExampleReadKnown() {
+	dir, err := os.MkdirTemp("", "dataset")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "known.csv")
+	if err := os.WriteFile(path, []byte("id,label\nd,dog\na,cat\n"), 0o644); err != nil {
+		log.Fatal(err)
+	}
+	l, err := dataset.ReadKnown(context.Background(), path, dataset.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	labels, by, err := l.AlignSome("the data", []string{"a", "b", "c", "d"}, 4)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(labels, l.Names, by)
+	// Output: [0 -1 -1 1] [cat dog] id
+}

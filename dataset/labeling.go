@@ -3,13 +3,16 @@ package dataset
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 )
 
 // Labeling holds the labels in one file, and the ids of their samples.
 type Labeling struct {
 	Path   string
 	Column string   // column or variable of the labels
-	Labels []int    // class of each row, 0 … len(Names)−1
+	Labels []int    // class of each row, 0 … len(Names)−1; −1 for a missing label of ReadKnown
 	Names  []string // value that stands for each class in the file
 	IDs    []string // nil without
 
@@ -66,6 +69,48 @@ func (p *plan) readLabeling(path string, o *Options) (*Labeling, error) {
 		}
 	}
 	return l, nil
+}
+
+// ReadKnown reads the labels of some samples in one file, as [ReadLabels] does. In a table a label may be missing: it is −1.
+func ReadKnown(ctx context.Context, path string, o Options) (*Labeling, error) {
+	o.someMissing = true
+	return ReadLabels(ctx, path, o)
+}
+
+// AlignSome returns the label of each of n samples, −1 without. The samples are found by their ids (nil without). If they have
+// none, a column sample of numbers from 0 finds them, as files of results have it, or else their places, if there are as many
+// rows as samples. It also returns what they were found by. A label without a sample is an error. other names what has the
+// samples.
+func (l *Labeling) AlignSome(other string, ids []string, n int) (labels []int, by string, err error) {
+	labels = slices.Repeat([]int{-1}, n)
+	numbered := ids == nil && l.IDs != nil && strings.EqualFold(l.idColumn, "sample")
+	switch {
+	case numbered, l.IDs != nil && ids != nil:
+	case len(l.Labels) == n:
+		_, by, err := l.Align(other, ids, n)
+		return slices.Clone(l.Labels), by, err
+	case l.IDs == nil:
+		return nil, "", fmt.Errorf("dataset: %s: has %d labels for the %d samples of %s, and nothing says which samples they "+
+			"are of: give it a column of ids, or a column sample with numbers from 0", l.Path, len(l.Labels), n, other)
+	default:
+		return nil, "", mismatch(l.Path, l.idColumn, other)
+	}
+	at := make(map[string]int, n)
+	for i := range n {
+		if ids == nil {
+			at[strconv.Itoa(i)] = i
+		} else {
+			at[ids[i]] = i
+		}
+	}
+	for row, id := range l.IDs {
+		i, ok := at[id]
+		if !ok {
+			return nil, "", fmt.Errorf("dataset: %s: has a label for %q, which is no sample of %s", l.Path, id, other)
+		}
+		labels[i] = l.Labels[row]
+	}
+	return labels, l.idColumn, nil
 }
 
 // Align finds the row of l for each of n samples, by their ids (nil without) or by their places, as [Open] joins files. It

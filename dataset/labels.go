@@ -143,8 +143,30 @@ func readTextLabels(v *variable, n int) ([]int, []string, error) {
 	if len(s) != n {
 		return nil, nil, v.errorf("holds %d labels for %d samples", len(s), n)
 	}
+	if slices.Contains(s, "") {
+		labels, names := someClasses(s)
+		return labels, names, nil
+	}
 	labels, names := textClasses(s)
 	return labels, names, nil
+}
+
+// someClasses is textClasses for strings of which some are missing: the class of "" is −1.
+func someClasses(values []string) (labels []int, names []string) {
+	given := slices.DeleteFunc(slices.Clone(values), func(s string) bool { return s == "" })
+	labels = slices.Repeat([]int{-1}, len(values))
+	if len(given) == 0 {
+		return labels, nil
+	}
+	classes, names := textClasses(given)
+	k := 0
+	for i, s := range values {
+		if s != "" {
+			labels[i] = classes[k]
+			k++
+		}
+	}
+	return labels, names
 }
 
 // readIndicators reads n labels from a matrix with one column (or row) for each class. The names of the classes are their

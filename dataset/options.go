@@ -74,7 +74,8 @@ type Options struct {
 	// Progress, if not nil, is called now and then with the number of bytes read and unpacked so far. An error ends the reading.
 	Progress func(bytes int64) error
 
-	ctx context.Context // ends the reading; nil: never
+	ctx         context.Context // ends the reading; nil: never
+	someMissing bool            // texts of a table may be missing: they are read as "". ids are checked before
 }
 
 // Orientation selects the axis of the samples in the matrices of a file.

@@ -48,6 +48,7 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/linalg", imports: "internal/kernel"},
 	{name: "internal/rows", imports: "internal/kernel internal/parallel internal/ranks"},
 	{name: "internal/spectral", imports: "internal/kernel internal/parallel internal/ranks internal/rows"},
+	{name: "internal/known", imports: "internal/kernel internal/parallel internal/rows"},
 	{name: "internal/kmeans", imports: "internal/kernel internal/parallel internal/ranks internal/rows"},
 	{
 		name:    "internal/engine",
@@ -106,8 +107,8 @@ var arrows = []struct{ name, imports string }{
 	// What comes out of a training, and the solver that the network unfolds.
 	{
 		name: "internal/predict",
-		imports: "internal/cluster internal/engine internal/kernel internal/kmeans internal/parallel " +
-			"internal/prepare internal/rows internal/view",
+		imports: "internal/cluster internal/engine internal/kernel internal/kmeans internal/known " +
+			"internal/parallel internal/prepare internal/rows internal/view",
 	},
 	{
 		name:    "internal/checkpoint",
@@ -118,8 +119,8 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/meter", imports: "internal/parallel"},
 	{
 		name: "internal/plan",
-		imports: "internal/device internal/engine internal/information internal/kernel internal/kmeans internal/meter " +
-			"internal/parallel internal/prepare internal/smooth internal/view neighbor",
+		imports: "internal/device internal/engine internal/information internal/kernel internal/kmeans internal/known " +
+			"internal/meter internal/parallel internal/prepare internal/smooth internal/view neighbor",
 	},
 	{
 		name: "internal/inputs",
@@ -133,7 +134,7 @@ var arrows = []struct{ name, imports string }{
 		name: ".",
 		imports: "internal/adam internal/checkpoint internal/cluster internal/confidence internal/device internal/engine " +
 			"internal/file internal/information internal/information/term internal/inputs internal/kernel internal/kmeans " +
-			"internal/linalg internal/meter internal/op internal/outlier internal/parallel internal/plan internal/predict " +
+			"internal/known internal/linalg internal/meter internal/op internal/outlier internal/parallel internal/plan internal/predict " +
 			"internal/prepare internal/ranks " +
 			"internal/rows internal/safetensors internal/smooth internal/spectral internal/structure internal/train " +
 			"internal/unfold internal/view machine neighbor score",

@@ -58,6 +58,7 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 	if result == nil {
 		return o.endedEarly(ctx, ended)
 	}
+	result.ClassNames = o.classNames
 	warn(stderr, unsaid(result.Notes, in.reading.Warnings))
 	if ended != nil {
 		o.keepFiles(stderr)
@@ -184,7 +185,8 @@ func (o *fitOptions) writeLabels(stdout io.Writer, in *input, c *largemvc.Cluste
 	if out.path == "" {
 		return nil
 	}
-	columns := labelColumns(in.ids, o.marked(c), figure{"confidence", c.Confidence}, figure{"remoteness", c.Remoteness})
+	columns := append(labelColumns(in.ids, o.marked(c), figure{"confidence", c.Confidence}, figure{"remoteness", c.Remoteness}),
+		classColumns(c.Classes, o.classNames)...)
 	return out.write(stdout, func(w io.Writer) error { return dataset.EncodeCSV(w, columns...) },
 		func(path string) error { return dataset.WriteCSV(path, columns...) })
 }
@@ -271,6 +273,9 @@ func (o *fitOptions) checkFiles(stdout io.Writer) error {
 	}
 	inputs := o.inputs()
 	inputs["start-labels"] = []string{o.startLabels}
+	if o.knownColumn == "" {
+		inputs["known"] = []string{o.known}
+	}
 	if err := checkOutputs("fit", stdout, o.outputs, inputs); err != nil {
 		return err
 	}

@@ -14,6 +14,9 @@ type fitOptions struct {
 	dataOptions
 	missing     float64
 	startLabels string
+	known       string   // file of the known labels
+	knownColumn string   // column of the known labels in that file; "": a usual name
+	classNames  []string // of the known labels
 	out, save   string
 	report      string
 	features    int
@@ -54,7 +57,7 @@ func fitFlags(o *fitOptions) *flags {
 		"least one view of a sample being\nkept; 0: none. For tests with complete data")
 	o.diskFlags(f, "what is kept for each sample is in\nmemory or, without neighbours, computed again where "+
 		"-max-memory has no room for it. -fit-samples trains on a part")
-	f.output(&o.out, "out", aboutLabels+"and remoteness (distance from other samples,\n1 is typical); "+interrupted+
+	f.output(&o.out, "out", aboutLabels+"remoteness (distance from other samples,\n1 is typical), and with -known class and class_confidence; "+interrupted+
 		"; - is standard output; none by default")
 	f.value(among(&o.outliers, "keep", "mark"), "outliers",
 		"labels of samples that fit no cluster, in -out and -json: `keep|mark`. keep: as of others; mark: -1")
@@ -79,6 +82,7 @@ func fitFlags(o *fitOptions) *flags {
 		"the labels;\nauto: chosen from 2 to 20 as 'largemvc choose' does, on at most 2000 samples, which the summary says")
 	f.value(among(&o.start, "default", "careful"), "start", "initial clustering: `default|careful`. careful: compares three, "+
 		"and takes another than the default's only\nwhere classes seem to be of very different sizes (docs/choose.md)")
+	f.string(&o.known, "known", aboutKnown)
 	f.int(&c.Anchors, "anchors", 0, "`M`, the number of anchors of each view; 0: as many as clusters")
 	f.int(&c.Layers, "layers", 2, "`L`, the number of layers of the network")
 	f.value(among(&o.network.variant, "large", "amvc", "rmvc"), "variant",
@@ -198,6 +202,9 @@ func (o *fitOptions) configure() {
 func (o *fitOptions) check() error {
 	c := &o.config
 	if err := o.dataOptions.check("fit"); err != nil {
+		return err
+	}
+	if err := o.checkKnown(); err != nil {
 		return err
 	}
 	for _, x := range []struct {

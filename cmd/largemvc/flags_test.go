@@ -101,7 +101,7 @@ var apart = map[string]string{
 }
 
 // elsewhere are the fields that a flag of fieldFlags sets when the data are there or the processes have been joined.
-var elsewhere = []string{"StartLabels", "Machine.MaxMemory", "Machine.Comm"}
+var elsewhere = []string{"StartLabels", "Known", "Machine.MaxMemory", "Machine.Comm"}
 
 // leaves sets the fields of a struct by their paths, of the structs in it too; what is in pointers is followed.
 func leaves(path string, v reflect.Value, to map[string]any) {

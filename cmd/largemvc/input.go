@@ -118,6 +118,9 @@ func complete(ctx context.Context, o *fitOptions, in *input) error {
 	if o.trust != "" && len(in.views) < 2 {
 		return usagef("fit: -trust compares the views of a sample with each other, and %s has one view only", o.data[0])
 	}
+	if err := o.readKnown(ctx, in); err != nil {
+		return err
+	}
 	if o.resume != "" {
 		return nil
 	}

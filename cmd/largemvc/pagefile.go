@@ -79,6 +79,9 @@ func (o *fitOptions) writePage(
 	}
 	p := pageOptions(in, o.data, reading, bar)
 	p.Trust, p.PCA, p.Seed, p.Workers = trust, ctx.Err() != nil, o.config.Seed, o.config.Machine.Workers
+	for _, text := range newClassified(c.Classes, o.classNames, in.ids).lines() {
+		p.Facts = append(p.Facts, report.Fact{Name: "classes", Value: text})
+	}
 	defer bar.End()
 	return o.output("report").save(stdout, func(w io.Writer) error { return report.Write(context.WithoutCancel(ctx), w, c, p) })
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/largemvc/largemvc/internal/progress"
 	"github.com/largemvc/largemvc/machine"
 	"github.com/largemvc/largemvc/report"
+	"github.com/largemvc/largemvc/score"
 )
 
 // predictOptions is what the flags of predict say.
@@ -44,14 +45,14 @@ func predictFlags(o *predictOptions) *flags {
 	f := newFlags("predict")
 	o.modelFlags(f)
 	f.group("Result")
-	f.output(&o.out, "out", aboutLabels+"and novelty (0 to 1), the distance from the training "+
-		"samples;\n- is standard output; none by default")
+	f.output(&o.out, "out", aboutLabels+"novelty (0 to 1), the distance from the training "+
+		"samples, and for models of fit -known class and class_confidence;\n- is standard output; none by default")
 	f.string(&o.members, "memberships", "`FILE` for the memberships of each sample in all clusters, which sum to 1, .npy, "+
 		".npz or .csv;\nnone by default")
 	f.output(&o.report, "report", "`FILE` for a report on the samples, one HTML page; none by default")
 	f.string(&o.embedding, "embedding", "`FILE` for the representation H, .npy, .npz or .csv; none by default")
 	f.output(&o.trust, "trust", "`FILE` for the trust in the rows"+aboutTrust)
-	o.diskFlags(f, "labels are written as they are\nfound, without novelty and ids")
+	o.diskFlags(f, "labels are written as they are\nfound, without novelty, classes and ids")
 	f.bool(&o.json, "json", "print one JSON object instead of the summary; unknown values are null")
 	f.bool(&o.quiet, "quiet", "show no progress on standard error")
 	f.int(&o.workers, "workers", 0, "`N` threads; 0: all cores")
@@ -95,6 +96,10 @@ type prediction struct {
 	IDs         []string  `json:"ids"`         // of the samples, in their order; null where the data have none
 	Labels      []int     `json:"labels"`      // the cluster of each sample
 	Confidences []float64 `json:"confidences"` // of the labels; null for models without
+
+	// By the known labels of the training; null for models without.
+	Class []string  `json:"class"`            // the class of each sample
+	Sure  []float64 `json:"class_confidence"` // probability that it is right
 
 	ACC    *float64 `json:"acc"`
 	NMI    *float64 `json:"nmi"`
@@ -200,6 +205,12 @@ func (o *predictOptions) predictInMemory(
 	p.Device, p.DeviceWhy = found.Ran.Device, found.Ran.Why
 	p.Reading, p.IDs, p.Labels = &in.reading, in.ids, found.Labels
 	p.Confidences = found.Confidence
+	if found.classes != nil {
+		p.Sure = found.classes.Confidence
+		for _, l := range found.classes.Labels {
+			p.Class = append(p.Class, className(found.names, l))
+		}
+	}
 	if err := p.score(in); err != nil {
 		return err
 	}
@@ -210,7 +221,9 @@ func (o *predictOptions) predictInMemory(
 type labelled struct {
 	*largemvc.Assignments
 	novelty []float64
-	trust   [][]float64 // by view and sample; nil without -trust
+	classes *score.Classes // nil: the model has none
+	names   []string       // of the classes
+	trust   [][]float64    // by view and sample; nil without -trust
 }
 
 // label gives the samples to clusters.
@@ -223,6 +236,10 @@ func (o *predictOptions) label(ctx context.Context, model *largemvc.Predictor, i
 	if found.novelty, err = model.Novelty(ctx, in.views); err != nil {
 		return nil, err
 	}
+	if found.classes, err = newClasses(ctx, model, in); err != nil {
+		return nil, err
+	}
+	found.names = model.ClassNames
 	if o.trust != "" {
 		found.trust, err = model.ViewTrust(ctx, in.views)
 	}
@@ -231,7 +248,8 @@ func (o *predictOptions) label(ctx context.Context, model *largemvc.Predictor, i
 
 // columns returns the columns of -out.
 func (l *labelled) columns(ids []string) []dataset.Column {
-	return labelColumns(ids, l.Labels, figure{"confidence", l.Confidence}, figure{"novelty", l.novelty})
+	columns := labelColumns(ids, l.Labels, figure{"confidence", l.Confidence}, figure{"novelty", l.novelty})
+	return append(columns, classColumns(l.classes, l.names)...)
 }
 
 // score compares p.Labels with the classes of the samples, if the data have them.

@@ -15,7 +15,7 @@ import (
 var withResume = []string{"resume", "data", "labels", "views", "mask", "missing-rows", "triplets", "sparse", "orientation",
 	"id", "view", "leave-out", "one-hot", "header", "decimal", "overwrite",
 	"max-memory", "from-disk", "scratch", "scratch-numbers", "missing", "out", "save", "report",
-	"embedding", "trust", "memberships", "outliers", "features", "json", "quiet", "epochs",
+	"embedding", "trust", "memberships", "outliers", "features", "known", "json", "quiet", "epochs",
 	"tolerance", "patience", "float", "workers", "device", "mpi",
 	"checkpoint", "checkpoint-every", "grace"}
 
@@ -100,7 +100,7 @@ func train(ctx context.Context, o *fitOptions, in *input) (*largemvc.Clustering,
 		read = true
 		c.Progress, c.Machine.Overwrite = asked.Progress, !o.looksAgain()
 		c.Machine.MaxMemory = asked.Machine.MaxMemory
-		c.Machine.Comm = asked.Machine.Comm
+		c.Machine.Comm, c.Known = asked.Machine.Comm, asked.Known
 		if info, err := os.Stat(o.resume); err == nil && !info.Mode().IsRegular() {
 			c.Checkpoint.Path = "" // a pipe cannot be replaced by the next state
 		}

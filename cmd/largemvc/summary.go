@@ -77,6 +77,8 @@ type summary struct {
 
 	ClusterSizes []int `json:"cluster_sizes"`
 
+	Known *classified `json:"known"` // what came of -known; null without
+
 	IDs    []string `json:"ids"`    // of the samples, in their order; null where the data have none
 	Labels []int    `json:"labels"` // the cluster of each sample; with -outliers mark -1 for outliers
 
@@ -177,6 +179,7 @@ func newSummary(o *fitOptions, in *input, c *largemvc.Clustering, reading time.D
 	for _, label := range c.Labels {
 		r.ClusterSizes[label]++
 	}
+	r.Known = newClassified(c.Classes, o.classNames, in.ids)
 	r.structured, r.Picked = newStructured(c.Structure, len(in.views)), o.picked
 	r.important, r.Starts, r.starts = o.important, newStarts(o.starts), o.starts
 	r.Reading, r.Notes, r.IDs, r.Labels = &in.reading, c.Notes, in.ids, o.marked(c)
@@ -336,6 +339,9 @@ func (r *summary) aboutClusters(line func(name, format string, args ...any)) {
 	}
 	for i, text := range r.important.lines(r.ClustersFound) {
 		line(map[bool]string{true: "features"}[i == 0], "%s", text)
+	}
+	for i, text := range r.Known.lines() {
+		line(map[bool]string{true: "classes"}[i == 0], "%s", text)
 	}
 }
 

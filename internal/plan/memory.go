@@ -10,6 +10,7 @@ import (
 	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/kmeans"
+	"github.com/largemvc/largemvc/internal/known"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/smooth"
 	"github.com/largemvc/largemvc/internal/view"
@@ -99,6 +100,9 @@ func (f *Fit) estimate() estimate {
 	e.addNetwork(f, dims, in.Idle)
 	e.Start = max(e.Start, in.Start+kmeans.Bytes(f.Spec.Anchors, f.KMeansStarts, n, width, size))
 	e.addChoices(f, width)
+	if f.Known > 0 { // after the training, when the state of the samples is released
+		e.Start = max(e.Start, known.Bytes(known.Features(dims, f.Spec.Anchors), f.Classes, f.Known))
+	}
 	e.Result = int64(n) * 2 * 8
 	if f.Spec.Noise {
 		e.Result += int64(n) * int64(len(dims)) * 8

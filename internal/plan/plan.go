@@ -28,6 +28,9 @@ type Fit struct {
 	Encoder bool // the Represent module is an encoder
 	Whole   bool // something wants the state of all samples at once: a term, an extra loss, a custom module
 
+	Known   int // samples whose class is known; 0: none
+	Classes int // of these samples
+
 	Epochs       int
 	KMeansStarts int
 	Judged       int  // samples by which the structure is judged; 0: it is not

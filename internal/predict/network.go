@@ -11,6 +11,7 @@ import (
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/kmeans"
+	"github.com/largemvc/largemvc/internal/known"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
@@ -141,6 +142,15 @@ type Output[T kernel.Float] struct {
 	Trust      [][]float64 // per input, n
 	Labels     []int       // n, with Near and Next
 	Near, Next []float64   // n squared distances to the nearest and the next nearest centroid
+
+	// Each, if not nil, sees samples from number lo on, with their inputs before and after smoothing and their rows of H. It is
+	// called by several goroutines at once, and must not keep what it sees. It needs an intake with neighbours.
+	Each func(lo, n int, s *known.Sample[T]) error
+}
+
+// Before is an Intake that keeps its inputs before smoothing, in a buffer that asks for it.
+type Before[T kernel.Float] interface {
+	Before(b *prepare.Buffer[T]) []rows.Matrix[T]
 }
 
 // Run takes samples through preprocessing, layers and clusters.
@@ -181,6 +191,7 @@ func (f *Network[T]) inChunks(ctx context.Context, first, end, workers int, do f
 
 // take predicts samples [lo, hi).
 func (f *Network[T]) take(ctx context.Context, w *worker[T], views []view.View, lo, hi int, out *Output[T]) error {
+	w.buffer.Keeps = out.Each != nil
 	inputs, err := f.intake.Take(ctx, views, lo, hi, w.room, &w.buffer)
 	if err != nil {
 		return err
@@ -219,7 +230,23 @@ func (f *Network[T]) take(ctx context.Context, w *worker[T], views []view.View, 
 			trust[lo+i] = float64(t)
 		}
 	}
+	if err := f.each(w, inputs, lo, hi, out); err != nil {
+		return err
+	}
 	return f.finish(w, lo, hi, out)
+}
+
+// each shows samples [lo, hi) to out.Each.
+func (f *Network[T]) each(w *worker[T], inputs []rows.Matrix[T], lo, hi int, out *Output[T]) error {
+	from, ok := f.intake.(Before[T])
+	if !ok || out.Each == nil {
+		return nil
+	}
+	s := &known.Sample[T]{
+		Smoothed: inputs, Before: from.Before(&w.buffer), H: w.h,
+		Has: func(input, i int) bool { return w.present[input][i] },
+	}
+	return out.Each(lo, hi-lo, s)
 }
 
 // finish gives samples [lo, hi), whose representation is the worker's, to out, and finds their clusters.

@@ -29,8 +29,9 @@ type Buffer[T kernel.Float] struct {
 	views  []rowBuffer[T]
 	inputs []rows.Matrix[T]
 
-	Other   any // what others than Rows keep there
-	Workers int // goroutines that may work on the samples; below 2: the caller's alone
+	Other   any  // what others than Rows keep there
+	Workers int  // goroutines that may work on the samples; below 2: the caller's alone
+	Keeps   bool // the inputs before smoothing are kept, for those who ask for them
 }
 
 // Take returns samples [lo, hi) of the views, at most room, in the memory of b.

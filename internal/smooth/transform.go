@@ -2,6 +2,7 @@ package smooth
 
 import (
 	"context"
+	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
@@ -26,13 +27,14 @@ type taken[T kernel.Float] struct {
 	dense  []rows.Dense[T] // of the blocks
 	views  []neighbor.View[T]
 	inputs []rows.Matrix[T]
-	links  *neighbor.Links // of the samples, for Last
+	links  *neighbor.Links  // of the samples, for Last
+	before []rows.Matrix[T] // the inputs before they were smoothed, if the buffer keeps them
 }
 
 func newTaken[T kernel.Float](inputs int) *taken[T] {
 	return &taken[T]{
 		make([]neighbor.Block[T], inputs), make([]rows.Dense[T], inputs), make([]neighbor.View[T], inputs),
-		make([]rows.Matrix[T], inputs), nil,
+		make([]rows.Matrix[T], inputs), nil, nil,
 	}
 }
 
@@ -61,7 +63,22 @@ func (s *Transform[T]) Take(
 		return nil, err
 	}
 	t.links = links
+	if b.Keeps {
+		t.before = t.before[:0]
+		for _, block := range t.blocks {
+			t.before = append(t.before, rows.NewDense(hi-lo, block.Cols, block.Ld, slices.Clone(block.X)))
+		}
+	}
 	return t.inputs, neighbor.ApplyAll(ctx, s.filters, links, t.blocks, workers)
+}
+
+// Before returns the inputs of the samples that were taken into b last, before they were smoothed; nil if b does not keep them.
+func (s *Transform[T]) Before(b *prepare.Buffer[T]) []rows.Matrix[T] {
+	t, ok := b.Other.(*taken[T])
+	if !ok {
+		return nil
+	}
+	return t.before
 }
 
 // leastShared is the number of multiplications from which goroutines share samples: below, waking them takes longer.

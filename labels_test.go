@@ -1,6 +1,7 @@
 package largemvc
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -401,4 +402,143 @@ func nmiOf(classes, clusters []int) (float64, error) {
 func ariOf(classes, clusters []int) (float64, error) {
 	s, err := Evaluate(classes, clusters)
 	return s.ARI, err
+}
+
+// someKnown returns the labels of every step-th sample, −1 for the others.
+func someKnown(labels []int, step int) []int {
+	out := slices.Repeat([]int{-1}, len(labels))
+	for i := 0; i < len(labels); i += step {
+		out[i] = labels[i]
+	}
+	return out
+}
+
+// TestKnown wants a few known labels to give all samples their classes, by the fit, by its predictor and by the saved one alike,
+// and nothing else of the fit to change.
+func TestKnown(t *testing.T) {
+	views, truth := blobViews(400, 3, 0.6, 20, 12, 9)
+	fit400, fresh := windows(views, 0, 300), windows(views, 300, 400)
+	for name, c := range map[string]Config{
+		"exact": {}, "float64": {Float64: true}, "landmarks": {Neighborhood: Neighborhood{Exact: None}},
+		"some are trained on": {FitSamples: 200},
+	} {
+		c.Clusters, c.Epochs = 3, 5
+		plain := mustFit(t, fit400, c)
+		c.Known = someKnown(truth[:300], 10)
+		c.Known[30] = (truth[30] + 1) % 3 // a mistake
+		c.Machine.Overwrite = true
+		fit := mustFit(t, fit400, c)
+		if !slices.Equal(plain.Labels, fit.Labels) || !mat.Equal(plain.H, fit.H) || plain.Classes != nil {
+			t.Errorf("%s: known labels change the clusters or H", name)
+		}
+		found, wrong := fit.Classes, 0
+		for i, l := range found.Labels {
+			if known := c.Known[i] >= 0; known && (l != c.Known[i] || found.Confidence[i] != 1) {
+				t.Errorf("%s: the known label of sample %d is changed", name, i)
+			} else if !known && l != truth[i] {
+				wrong++
+			}
+		}
+		if wrong > 12 {
+			t.Errorf("%s: %d of 270 classes are wrong", name, wrong)
+		}
+		if len(found.Suspects) == 0 || found.Suspects[0].Sample != 30 || found.Suspects[0].Found != truth[30] {
+			t.Errorf("%s: the wrong known label is not the first suspect: %+v", name, found.Suspects)
+		}
+		for k, class := range found.Clusters {
+			if i := slices.Index(fit.Labels, k); class < 0 || truth[i] != class {
+				t.Errorf("%s: cluster %d has the class %d", name, k, class)
+			}
+		}
+		fit.ClassNames = []string{"a", "b", "c"}
+		var file bytes.Buffer
+		if _, err := fit.WriteTo(&file); err != nil {
+			t.Fatal(err)
+		}
+		loaded, err := ReadPredictor(&file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(loaded.ClassNames, fit.ClassNames) || loaded.Config().Known != nil {
+			t.Errorf("%s: the loaded model has the names %q and labels %v", name, loaded.ClassNames, loaded.Config().Known)
+		}
+		for _, p := range []*Predictor{fit.Predictor, loaded} {
+			again, err := p.Classify(t.Context(), fit400)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, l := range again.Labels {
+				if c.Known[i] < 0 && (l != found.Labels[i] || again.Confidence[i] != found.Confidence[i]) {
+					t.Fatalf("%s: sample %d has class %d, of the predictor %d", name, i, found.Labels[i], l)
+				}
+			}
+			again, err = p.Classify(t.Context(), fresh)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wrong = 0
+			for i, l := range again.Labels {
+				if l != truth[300+i] {
+					wrong++
+				}
+			}
+			if wrong > 5 {
+				t.Errorf("%s: %d of 100 new samples have a wrong class", name, wrong)
+			}
+		}
+	}
+}
+
+// TestKnownSome: of classes that no sample is known to have there is a note, samples may lack views, and one label a class gives
+// no confidence.
+func TestKnownSome(t *testing.T) {
+	views, truth := blobViews(240, 4, 0.6, 20, 12, 9)
+	given := slices.Repeat([]int{-1}, 240)
+	for _, class := range []int{0, 3} {
+		given[slices.Index(truth, class)] = class
+	}
+	for v := range views {
+		views[v] = views[v].WithPresent(func() []bool {
+			out := make([]bool, 240)
+			for i := range out {
+				out[i] = i%3 != v || truth[i] == 0 && i < 12
+			}
+			return out
+		}())
+	}
+	fit := mustFit(t, views, Config{Clusters: 4, Epochs: 5, Known: given})
+	found := fit.Classes
+	if found.Confidence != nil || !slices.Equal(found.Known, []int{1, 0, 0, 1}) {
+		t.Errorf("confidence %v, known %v", found.Confidence, found.Known)
+	}
+	if i := slices.IndexFunc(found.Labels, func(l int) bool { return l != 0 && l != 3 }); i >= 0 {
+		t.Errorf("sample %d gets the class %d, which has no known label", i, found.Labels[i])
+	}
+	notes := strings.Join(fit.Notes, "\n")
+	for _, want := range []string{"the class 1, 2", "no class goes with cluster"} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("no note has %q:\n%s", want, notes)
+		}
+	}
+	none := mustFit(t, views, Config{Clusters: 4, Epochs: 1})
+	_, err := none.Classify(t.Context(), views)
+	if err == nil || none.HasClasses() || !strings.Contains(err.Error(), "Config.Known") {
+		t.Error(err)
+	}
+}
+
+// TestKnownErrors wants what is wrong with known labels to be an error before any work.
+func TestKnownErrors(t *testing.T) {
+	views, truth := blobViews(60, 3, 0.6, 20, 12, 9)
+	for want, c := range map[string]Config{
+		"5 labels for 60 samples":        {Known: truth[:5]},
+		"fewer than two classes":         {Known: make([]int, 60)},
+		"Known[0] is -2":                 {Known: slices.Repeat([]int{-2}, 60)},
+		"for Config.Known needs neighbo": {Known: truth, Neighborhood: Neighborhood{Neighbors: None}},
+	} {
+		c.Clusters = 3
+		if _, err := fitAlone(t.Context(), views, c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
 }

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/score"
+)
+
+// aboutKnown is the help of -known.
+const aboutKnown = "`FILE|NAME`, the known labels of some samples (docs/known.md). FILE: a table with their ids, or with their " +
+	"numbers\nin a column sample, and their labels; NAME: a column of the data file, empty where the label is not known. " +
+	"Then all samples\nget a class, in -out, -json and the model; none by default"
+
+// checkKnown finds out whether -known is a file or a column. A column is no feature of the data.
+func (o *fitOptions) checkKnown() error {
+	if o.known == "" {
+		return nil
+	}
+	if info, err := os.Stat(o.known); err == nil && !info.IsDir() {
+		return nil
+	}
+	if len(o.data) != 1 || o.data[0] == standard {
+		return usagef("fit: -known %s is no file; a column of the data needs -data with one file", o.known)
+	}
+	if info, err := os.Stat(o.data[0]); err == nil && info.IsDir() {
+		return usagef("fit: -known %s is no file, and -data %s is a folder: give the file that has the labels", o.known,
+			o.data[0])
+	}
+	o.knownColumn, o.known = o.known, o.data[0]
+	o.leaveOut = strings.TrimPrefix(o.leaveOut+","+o.knownColumn, ",")
+	return nil
+}
+
+// readKnown sets the known labels and the names of their classes. Without -clusters there are as many clusters as classes.
+func (o *fitOptions) readKnown(ctx context.Context, in *input) error {
+	if o.known == "" {
+		return nil
+	}
+	options := o.options(32)
+	read, err := dataset.ReadKnown(ctx, o.known, dataset.Options{
+		Labels: o.knownColumn, Header: o.header, IDs: options.IDs, NoIDs: options.NoIDs,
+	})
+	if err != nil && o.knownColumn != "" {
+		return fmt.Errorf("-known %s is no file, and no column that could be read: %w", o.knownColumn, err)
+	}
+	if err != nil {
+		return err
+	}
+	o.classNames = read.Names
+	o.config.Known, _, err = read.AlignSome(o.data[0], in.ids, in.samples)
+	if o.config.Clusters == 0 && in.classes == 0 {
+		o.config.Clusters = len(read.Names)
+	}
+	return err
+}
+
+// className is the name of a class, or its number.
+func className(names []string, class int) string {
+	if class < 0 {
+		return ""
+	}
+	if class < len(names) {
+		return names[class]
+	}
+	return fmt.Sprint(class)
+}
+
+// classColumns are the columns of -out with the classes; none without known labels.
+func classColumns(c *score.Classes, names []string) []dataset.Column {
+	if c == nil {
+		return nil
+	}
+	classes := make([]string, len(c.Labels))
+	for i, l := range c.Labels {
+		classes[i] = className(names, l)
+	}
+	columns := []dataset.Column{{Name: "class", Data: classes}}
+	if c.Confidence != nil {
+		columns = append(columns, dataset.Column{Name: "class_confidence", Data: c.Confidence})
+	}
+	return columns
+}
+
+// classified is what came of the known labels, in JSON.
+type classified struct {
+	Known    int            `json:"known"`    // number of known labels
+	Classes  []classFound   `json:"classes"`  // that have a known label
+	Clusters []string       `json:"clusters"` // class of each cluster; "": none
+	Suspects []contradicted `json:"suspects"` // known labels that the others contradict, the strongest contradiction first
+	Labels   []string       `json:"labels"`   // class of each sample
+	Sure     []float64      `json:"confidence"`
+	of       *score.Classes
+}
+
+// classFound is a class with its numbers of known labels and of samples.
+type classFound struct {
+	Name    string `json:"name"`
+	Known   int    `json:"known"`
+	Samples int    `json:"samples"`
+}
+
+// contradicted is a known label that may be wrong.
+type contradicted struct {
+	ID     string  `json:"id,omitempty"`
+	Sample int     `json:"sample"`
+	Known  string  `json:"known"`
+	Found  string  `json:"found"`
+	Margin float64 `json:"margin"`
+}
+
+// newClassified sums up the classes of a fit; nil without known labels.
+func newClassified(c *score.Classes, names, ids []string) *classified {
+	if c == nil {
+		return nil
+	}
+	out := &classified{of: c, Suspects: []contradicted{}, Sure: c.Confidence}
+	samples := make([]int, len(c.Known))
+	for _, l := range c.Labels {
+		samples[l]++
+		out.Labels = append(out.Labels, className(names, l))
+	}
+	for k, known := range c.Known {
+		if out.Known += known; known > 0 {
+			out.Classes = append(out.Classes, classFound{className(names, k), known, samples[k]})
+		}
+	}
+	for _, class := range c.Clusters {
+		out.Clusters = append(out.Clusters, className(names, class))
+	}
+	for _, s := range c.Suspects {
+		x := contradicted{Sample: s.Sample, Known: className(names, s.Known), Found: className(names, s.Found), Margin: s.Margin}
+		if ids != nil {
+			x.ID = ids[s.Sample]
+		}
+		out.Suspects = append(out.Suspects, x)
+	}
+	return out
+}
+
+// fewLines is the most classes and suspects that the summary lists.
+const fewLines = 10
+
+// lines are the classes in the summary, the first of them after the name of the line.
+func (c *classified) lines() (out []string) {
+	if c == nil {
+		return nil
+	}
+	out = append(out, fmt.Sprintf("%s of %d classes", count(c.Known, "known label"), len(c.Classes)))
+	for k, x := range c.Classes {
+		if k == fewLines {
+			out = append(out, fmt.Sprintf("… (%d more)", len(c.Classes)-k))
+			break
+		}
+		out = append(out, fmt.Sprintf("%s: %d known, %d samples", x.Name, x.Known, x.Samples))
+	}
+	for k, x := range c.Suspects {
+		if k == fewLines {
+			out = append(out, fmt.Sprintf("… (%d more suspects)", len(c.Suspects)-k))
+			break
+		}
+		name := x.ID
+		if name == "" {
+			name = fmt.Sprintf("sample %d", x.Sample)
+		}
+		out = append(out, fmt.Sprintf("check %s: labelled %s, by the other labels it is %s", name, x.Known, x.Found))
+	}
+	return out
+}
+
+// newClasses returns the classes of new samples; nil if the model has none.
+func newClasses(ctx context.Context, model *largemvc.Predictor, in *input) (*score.Classes, error) {
+	if !model.HasClasses() {
+		return nil, nil
+	}
+	return model.Classify(ctx, in.views)
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// knownData writes 120 samples of three species with ids to data.csv, and some of their species to some.csv: one in ten is known,
+// and one of these is wrong. The column species of all.csv has the same labels and is empty elsewhere.
+func knownData(t *testing.T) (folder string, truth []string) {
+	t.Helper()
+	folder = t.TempDir()
+	r := rand.New(rand.NewPCG(1, 2))
+	species := []string{"cat", "dog", "emu"}
+	var data, all, some strings.Builder
+	data.WriteString("id,a,b,c,d\n")
+	all.WriteString("id,a,b,c,d,species\n")
+	some.WriteString("id,label\n")
+	for i := range 120 {
+		truth = append(truth, species[i%3])
+		row := fmt.Sprintf("p%d", i)
+		for j := range 4 {
+			x := 0.3 * r.NormFloat64()
+			if j%3 == i%3 {
+				x += 3
+			}
+			row += fmt.Sprintf(",%.3f", x)
+		}
+		label := ""
+		if i%5 == 0 {
+			if label = truth[i]; i == 50 {
+				label = species[(i+1)%3]
+			}
+			fmt.Fprintf(&some, "p%d,%s\n", i, label)
+		}
+		data.WriteString(row + "\n")
+		all.WriteString(row + "," + label + "\n")
+	}
+	for name, text := range map[string]string{"data.csv": data.String(), "all.csv": all.String(), "some.csv": some.String()} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder, truth
+}
+
+// TestKnown gives all samples their species by those of some, from a file and from a column, and new samples theirs.
+func TestKnown(t *testing.T) {
+	folder, truth := knownData(t)
+	at := func(name string) string { return filepath.Join(folder, name) }
+	var texts []string
+	for name, line := range map[string][]string{
+		"file":   {"-data", at("data.csv"), "-known", at("some.csv")},
+		"column": {"-data", at("all.csv"), "-known", "species"},
+		"disk":   {"-data", at("data.csv"), "-known", at("some.csv"), "-from-disk", "-scratch", folder},
+	} {
+		out, model := at(name+"-out.csv"), at(name+".safetensors")
+		status, stdout, stderr := runLine(append([]string{"fit", "-out", out, "-save", model, "-json", "-quiet"}, line...)...)
+		if status != 0 {
+			t.Fatalf("%s: %s", name, stderr)
+		}
+		var got struct{ Known *classified }
+		if err := json.Unmarshal([]byte(stdout), &got); err != nil {
+			t.Fatal(err)
+		}
+		known := got.Known
+		if known.Known != 24 || len(known.Classes) != 3 || len(known.Suspects) == 0 || known.Suspects[0].ID != "p50" {
+			t.Errorf("%s: %+v", name, known)
+		}
+		text, err := os.ReadFile(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, string(text))
+		predicted := at(name + "-new.csv")
+		if status, _, stderr = runLine("predict", "-model", model, "-data", at("data.csv"), "-out", predicted); status != 0 {
+			t.Fatalf("%s: %s", name, stderr)
+		}
+		if text, err = os.ReadFile(predicted); err != nil {
+			t.Fatal(err)
+		}
+		for i, row := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+			fields := strings.Split(row, ",")
+			if i == 0 && (fields[6] != "class" || fields[7] != "class_confidence") || i > 0 && fields[6] != truth[i-1] {
+				t.Errorf("%s: line %d of predict is %s", name, i+1, row)
+			}
+		}
+	}
+	for _, text := range texts[1:] {
+		if text != texts[0] {
+			t.Error("a file, a column and rows on disk give other classes")
+		}
+	}
+	if !strings.Contains(texts[0], ",dog,1\n") || strings.Count(texts[0], "\n") != 121 {
+		t.Error(texts[0])
+	}
+	page := at("page.html")
+	status, stdout, stderr := runLine("fit", "-data", at("all.csv"), "-known", "species", "-quiet", "-report", page)
+	for _, want := range []string{"24 known labels of 3 classes", "check p50: labelled cat, by the other labels it is emu"} {
+		if status != 0 || !strings.Contains(stdout, want) {
+			t.Errorf("no %q in\n%s%s", want, stdout, stderr)
+		}
+		if text, err := os.ReadFile(page); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("no %q in the report, %v", want, err)
+		}
+	}
+}
+
+// TestKnownRefused: what -known cannot mean is an error.
+func TestKnownRefused(t *testing.T) {
+	folder, _ := knownData(t)
+	data, some := filepath.Join(folder, "data.csv"), filepath.Join(folder, "some.csv")
+	for want, line := range map[string][]string{
+		"is no file; a column of the data needs": {"-data", data, "-data", data, "-known", "species"},
+		"is a folder":                            {"-data", folder, "-known", "species"},
+		"needs neighbours":                       {"-data", data, "-known", some, "-neighbors", "none"},
+		"-known cannot be given with -mpi":       {"-data", data, "-known", some, "-mpi", "-clusters", "3"},
+		"would overwrite what -known reads":      {"-data", data, "-known", some, "-out", some},
+		"-known species is no file":              {"-data", data, "-known", "species"},
+	} {
+		status, _, stderr := runLine(append([]string{"fit", "-quiet"}, line...)...)
+		if status == 0 || !strings.Contains(stderr, want) {
+			t.Errorf("%v: %d, %s, want %q", line, status, stderr, want)
+		}
+	}
+}
