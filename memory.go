@@ -33,8 +33,10 @@ func (c Config) EstimateMemory(views []View) (Memory, error) {
 	if err := checkPresence(views, n); err != nil {
 		return Memory{}, err
 	}
+	given := c
 	c = c.WithDefaults()
 	c.forSamples(n)
+	c.adaptNeighbors(&given, n)
 	f := planned(&c, n, views)
 	if err := withName(f.Check()); err != nil {
 		return Memory{}, err
@@ -54,8 +56,10 @@ func (c Config) Check(views []View) error {
 	if err != nil {
 		return err
 	}
+	given := c
 	c = c.WithDefaults()
 	c.forSamples(n)
+	c.adaptNeighbors(&given, n)
 	err = checkConfig(&c, n, views)
 	if err != nil || c.Machine.Comm != nil { // how many samples the other processes have is not known
 		return err

@@ -86,6 +86,7 @@ func (r *run) settle(views []View, config Config) (int, error) {
 		}
 	}
 	c.forSamples(r.group.Total(n))
+	c.adaptNeighbors(&config, r.group.Total(n))
 	r.config = &c
 	return n, nil
 }

@@ -99,7 +99,7 @@ func fitFlags(o *fitOptions) *flags {
 	f.group("Neighbours")
 	f.value(amount[int]{&c.Neighborhood.Neighbors, "auto", "none", true}, "neighbors",
 		"`auto|none|K`, the number of nearest neighbours of each sample, to smooth the views and for the loss.\n"+
-			"auto: 10, with the preset paper none")
+			"auto: 10, fewer for clusters of less than 14 samples, with the preset paper none")
 	f.value(amount[int]{&c.Neighborhood.Directions, "200", "all", false}, "directions",
 		"`N|all`, the number of singular directions that are kept of each view")
 	f.value(amount[int]{&c.Neighborhood.Steps, "auto", "none", true}, "filter-steps",
