@@ -30,7 +30,7 @@ type Config struct {
 	Anchor    Anchor
 
 	Preprocess   Preprocess   // standardisation of the views; default PreprocessBoth, without neighbours PreprocessSample
-	Neighborhood Neighborhood // use of nearest neighbours; default 10 neighbours
+	Neighborhood Neighborhood // use of nearest neighbours; default up to 10 neighbours
 
 	// StartLabels (n values, 0 to m−1) are the initial clustering; default k-means, see the package documentation. With their
 	// one-hot matrix Z the first anchors are P_v = polar(ZᵀX_v). The final clusters are numbered by size all the same:
@@ -91,8 +91,8 @@ type Config struct {
 // along this graph. The loss rewards clusters that neighbours share, and clusters that other samples predict from the
 // features.
 type Neighborhood struct {
-	// Neighbors is k, the number of neighbours of a sample; default 10. None: the network sees the views as Config.Preprocess
-	// leaves them, and all other fields must be zero.
+	// Neighbors is k, the number of neighbours of a sample; default 10, from 100 samples on at most 0.7·n/Clusters, but at least
+	// 3. None: the network sees the views as Config.Preprocess leaves them, and all other fields must be zero.
 	Neighbors  int
 	Directions int // number of singular directions kept of each input; default 200; None: all
 	Steps      int // number of smoothing steps, up to 1,000; default max(6, log₂(n/10)); None: no smoothing
@@ -134,7 +134,8 @@ func PaperConfig(clusters int) Config {
 }
 
 // WithDefaults returns the configuration with its defaults filled in and copies of its modules. Defaults that depend on the
-// samples stay zero: Neighborhood.Steps and Landmarks, and with FitSamples also Exact.
+// samples stay zero: Neighborhood.Steps and Landmarks, and with FitSamples also Exact. Neighborhood.Neighbors is 10 where it
+// is not given, though a fit of small clusters takes fewer.
 func (c Config) WithDefaults() Config {
 	c.Anchors = cmp.Or(c.Anchors, c.Clusters)
 	c.Layers = cmp.Or(c.Layers, 2)
@@ -224,6 +225,18 @@ func (c *Config) forSamples(n int) {
 		// A step reaches the neighbours of neighbours, and the steps across a graph of n samples are about log n. Where only some
 		// of them are trained on, it is the graph of all that theirs stands for.
 		c.Neighborhood.Steps = max(6, int(math.Round(math.Log2(float64(n)/10))))
+	}
+}
+
+// fewestAdapted is the number of samples from which small clusters have fewer neighbours: below, measured sets lost by it.
+const fewestAdapted = 100
+
+// adaptNeighbors sets the number of neighbours for n samples if it was not given: a sample of a small class has few neighbours of
+// its class, and more would be of others.
+func adaptNeighbors(c, given *Config, n int) {
+	n = trainedOn(c, n)
+	if h := &c.Neighborhood; given.Neighborhood.Neighbors == 0 && n >= fewestAdapted && c.Clusters > 0 {
+		h.Neighbors = min(h.Neighbors, max(3, int(math.Round(0.7*float64(n)/float64(c.Clusters)))))
 	}
 }
 

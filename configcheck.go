@@ -13,6 +13,7 @@ import (
 	"unsafe"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/known"
 	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/machine"
@@ -331,6 +332,28 @@ func aboveLimits(fields ...limited) (errs []error) {
 		if f.value > f.most {
 			errs = append(errs, &FieldError{f.name, f.value, fmt.Sprintf("at most %d", f.most)})
 		}
+	}
+	return errs
+}
+
+// checkKnown reports what is wrong with the known labels of n samples.
+func checkKnown(c *Config, n int) (errs []error) {
+	if c.Known == nil {
+		return nil
+	}
+	if c.Neighborhood.Neighbors == None {
+		errs = append(errs, &FieldError{"Neighborhood.Neighbors", None, fromOne + ", for Config.Known needs neighbours"})
+	}
+	if len(c.Known) != n {
+		return append(errs, fmt.Errorf("largemvc: Config.Known has %d labels for %d samples", len(c.Known), n))
+	}
+	for i, l := range c.Known {
+		if l < known.Unknown || l >= n {
+			return append(errs, fmt.Errorf("largemvc: Known[%d] is %d, want −1 (not known) or a class from 0 to %d", i, l, n-1))
+		}
+	}
+	if len(known.Seen(c.Known)) < 2 {
+		errs = append(errs, errors.New("largemvc: Config.Known has labels of fewer than two classes; give some of each"))
 	}
 	return errs
 }

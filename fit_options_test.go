@@ -81,6 +81,14 @@ func TestDefaults(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
 	}
+	for want, x := range map[[3]int]int{{120, 12, 0}: 7, {120, 60, 0}: 3, {99, 33, 0}: 10, {120, 12, 9}: 9, {140, 10, 0}: 10} {
+		given := Config{Clusters: want[1], Neighborhood: Neighborhood{Neighbors: want[2]}}
+		c := given.WithDefaults()
+		if adaptNeighbors(&c, &given, want[0]); c.Neighborhood.Neighbors != x {
+			t.Errorf("%d samples in %d clusters, %d neighbours given: %d, want %d", want[0], want[1], want[2],
+				c.Neighborhood.Neighbors, x)
+		}
+	}
 	stop := Config{Tolerance: 1e-3}.WithDefaults()
 	if patience := stop.Patience; patience != 5 {
 		t.Errorf("a patience of %d epochs, want 5", patience)

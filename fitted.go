@@ -3,6 +3,7 @@ package largemvc
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"gonum.org/v1/gonum/mat"
@@ -298,4 +299,55 @@ func revive[T kernel.Float](p *Predictor, in *file.Tensors) error {
 	}
 	p.model, err = newFitted(p, from, clusters)
 	return err
+}
+
+// featureCount returns the number of features of a sample.
+func (p *Predictor) featureCount() int {
+	columns := make([]int, len(p.inputs))
+	for k, in := range p.inputs {
+		columns[k] = in.Columns
+	}
+	return known.Features(columns, p.config.Anchors)
+}
+
+// The tensors of the classes, see docs/format.md.
+const classesName, classWeightsName, classChanceName = "classes", "class_weights", "class_chance"
+
+// saveClasses appends what gives samples their classes.
+func (p *Predictor) saveClasses(f *safetensors.File) {
+	k := p.classes
+	if k == nil {
+		return
+	}
+	raw := k.Weights.RawMatrix()
+	f.Tensors = append(f.Tensors, safetensors.Ints(classesName, k.Seen, len(k.Seen)),
+		safetensors.Float64s(classWeightsName, raw.Data, raw.Rows, raw.Cols))
+	if k.Chance != nil {
+		f.Tensors = append(f.Tensors, safetensors.Float64s(classChanceName, []float64{k.Chance.Offset, k.Chance.Slope}, 2))
+	}
+}
+
+// decodeClasses reads what gives samples their classes, if a file has it; in has the first error.
+func (p *Predictor) decodeClasses(in *file.Tensors) {
+	if !in.Has(classesName) {
+		return
+	}
+	seen := in.Ints(classesName, -1)
+	rise := slices.IsSorted(seen) && len(slices.Compact(slices.Clone(seen))) == len(seen)
+	if in.Err == nil && (len(seen) < 2 || seen[0] < 0 || !rise) {
+		in.Fail("the classes are %v, want at least two increasing numbers of classes", seen)
+	}
+	if in.Err == nil && p.config.Neighborhood.Neighbors == None {
+		in.Fail("it has classes, which need neighbours")
+	}
+	weights := in.Floats(classWeightsName, p.featureCount(), len(seen))
+	var chance *known.Chance
+	if in.Has(classChanceName) {
+		if x := in.Floats(classChanceName, 2); in.Err == nil {
+			chance = &known.Chance{Offset: x[0], Slope: x[1]}
+		}
+	}
+	if in.Err == nil {
+		p.classes = known.NewClassifier(seen, mat.NewDense(p.featureCount(), len(seen), weights), chance)
+	}
 }

@@ -63,7 +63,7 @@ func fit(ctx context.Context, with processes, views []View, config Config, from 
 		err = r.judge(inside, some, out)
 	}
 	if out != nil && err == nil {
-		err = r.classify(context.WithoutCancel(inside), out)
+		err = classify(context.WithoutCancel(inside), r, out)
 	}
 	return r.result(ctx, out, err)
 }

@@ -39,8 +39,10 @@ func (c Config) EstimateMemory(views []View) (Memory, error) {
 	if err := checkWidths(&c, views); err != nil {
 		return Memory{}, err
 	}
+	given := c
 	c = c.WithDefaults()
 	c.forSamples(n)
+	adaptNeighbors(&c, &given, n)
 	f := planned(&c, n, views)
 	if err := withName(f.Check()); err != nil {
 		return Memory{}, err
@@ -63,8 +65,10 @@ func (c Config) Check(views []View) error {
 	if err != nil {
 		return err
 	}
+	given := c
 	c = c.WithDefaults()
 	c.forSamples(n)
+	adaptNeighbors(&c, &given, n)
 	err = checkConfig(&c, n, views)
 	if err != nil || c.Machine.Comm != nil { // how many samples the other processes have is not known
 		return err

@@ -17,6 +17,7 @@ import (
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/machine"
+	"github.com/largemvc/largemvc/score"
 )
 
 // Predict returns the clusters of samples: it runs the trained layers with the stored anchors and takes the nearest centroid.
@@ -437,4 +438,37 @@ func unexplainedRow[T kernel.Float](values []T, h []float64, anchors *mat.Dense,
 		return 1
 	}
 	return math.Min(residual/square, 1)
+}
+
+// Classify returns the classes of samples, by the weights that Config.Known has taught. For training samples without a known
+// label it returns the classes of Clustering.Classes. It returns an error if the fit had no known labels.
+func (p *Predictor) Classify(ctx context.Context, views []View) (*score.Classes, error) {
+	in, err := p.checked(ctx, views)
+	if err != nil {
+		return nil, err
+	}
+	if p.classes == nil {
+		return nil, errors.New("largemvc: the model has no classes: fit it with some known labels (Config.Known)")
+	}
+	return p.classify(ctx, in)
+}
+
+// HasClasses reports whether the fit had known labels, so that Classify has classes to give.
+func (p *Predictor) HasClasses() bool { return p != nil && p.classes != nil }
+
+// classify is Classify for views that were checked.
+func (p *Predictor) classify(ctx context.Context, in []view.View) (*score.Classes, error) {
+	n := in[0].Rows
+	out := &score.Classes{Labels: make([]int, n)}
+	if p.classes.Chance != nil {
+		out.Confidence = make([]float64, n)
+	}
+	err := p.pass(ctx, in, nil, func(first int, r *request) error {
+		return p.model.features(ctx, r, func(lo, n int, phi []float64) error {
+			lo, hi := first+lo, first+lo+n
+			p.classes.Label(out.Labels[lo:hi], out.Confidence[min(lo, len(out.Confidence)):min(hi, len(out.Confidence))], phi)
+			return nil
+		})
+	})
+	return out, withName(err)
 }

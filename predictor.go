@@ -14,6 +14,7 @@ import (
 	"github.com/largemvc/largemvc/internal/device"
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/file"
+	"github.com/largemvc/largemvc/internal/known"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/safetensors"
@@ -54,17 +55,22 @@ type Predictor struct {
 	learned [3][]learned    // the values of the learnable nodes, by module
 	trainedViews
 	trainedTrust
+	anchors [][]*mat.Dense // per layer from 0, per input
+	r, u    []float64      // m×m
+	trainedClusters
+	model fittedNetwork
+	unfit error // why the network cannot take new samples, where custom modules cannot
+}
+
+// trainedClusters are where the clusters lie.
+type trainedClusters struct {
 	start     *spectral.Basis // of the inputs side by side, where the start is kept
-	anchors   [][]*mat.Dense  // per layer from 0, per input
-	r, u      []float64       // m×m
 	centroids []float64       // Clusters×m
-	classes   *classifier     // nil: the fit had no known labels
-	model     fittedNetwork
-	unfit     error // why the network cannot take new samples, where custom modules cannot
 }
 
 // trainedTrust has the measures of the training samples by which labels of samples are judged.
 type trainedTrust struct {
+	classes *known.Classifier // nil: the fit had no known labels
 	curve   *confidence.Curve // of the labels; nil if the structure is not known
 	novelty []float64         // quantiles of how far training samples are, in equal steps; nil where they are not known
 }

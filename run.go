@@ -89,6 +89,7 @@ func (r *run) settle(views []View, config Config) (int, error) {
 		}
 	}
 	c.forSamples(r.group.Total(n))
+	adaptNeighbors(&c, &config, r.group.Total(n))
 	r.config = &c
 	return n, nil
 }

@@ -31,15 +31,11 @@ type savedTraining struct {
 	Restart int          `json:"restart"`
 	Null    float64      `json:"null_loss"`
 	Ran     machine.Ran  `json:"ran"`
-	// The clusters are those of the start, whose directions are among the tensors.
-	Kept bool `json:"kept,omitempty"`
-	// The names of the classes by known labels.
-	ClassNames []string `json:"class_names,omitempty"`
-	// The learnable nodes of each module, where not all are from this package.
-	Learned [][]savedNode `json:"learned,omitempty"`
-	// The names of all tensors: some are there for some models alone, and one that was lost must not pass for one that never
-	// was.
-	Tensors []string `json:"tensors,omitempty"`
+	Kept    bool         `json:"kept,omitempty"` // the clusters are those of the start, whose directions are among the tensors
+
+	ClassNames []string      `json:"class_names,omitempty"` // by known labels
+	Learned    [][]savedNode `json:"learned,omitempty"`     // of each module, where not all are from this package
+	Tensors    []string      `json:"tensors,omitempty"`     // names of all: a lost one must not pass for one that never was
 }
 
 type savedNode struct {
@@ -60,8 +56,7 @@ type savedView struct {
 }
 
 // Save writes the predictor to a file, in the format of docs/format.md. It replaces the file at path at once: after an
-// interruption the file has either its old content or the whole new model. A temporary file that ends in .tmp may then remain
-// beside it.
+// interruption the file has its old content or the whole new model, and a temporary file that ends in .tmp may remain beside it.
 func (p *Predictor) Save(path string) error {
 	if err := file.Replace(path, func(w io.Writer) error { _, err := p.WriteTo(w); return err }); err != nil {
 		return fmt.Errorf("largemvc: saving the model: %w", err)
@@ -157,8 +152,7 @@ func (p *Predictor) file() (*safetensors.File, error) {
 func (p *Predictor) about(tensors []safetensors.Tensor) savedTraining {
 	about := savedTraining{
 		Samples: p.samples, Views: []savedView{}, Inputs: []savedInput{}, Status: p.Status.String(), Epochs: p.Epochs,
-		Restart: p.Restart, Null: p.NullLoss, Ran: p.Ran, Kept: p.Kept,
-		ClassNames: p.ClassNames,
+		Restart: p.Restart, Null: p.NullLoss, Ran: p.Ran, Kept: p.Kept, ClassNames: p.ClassNames,
 	}
 	for v, d := range p.dims {
 		about.Views = append(about.Views, savedView{p.names[v], d})
@@ -406,12 +400,12 @@ func (p *Predictor) decode(in *file.Tensors, nodes [][]savedNode) {
 	}
 	p.centroids = in.Floats("centroids", p.Clusters, m)
 	p.decodeStart(in)
-	p.decodeClasses(in)
 	p.novelty = in.Floats("novelty", noveltySteps+1)
 	if in.Err == nil && !slices.IsSorted(p.novelty) {
 		in.Fail("the quantiles of novelty do not rise")
 	}
 	p.decodeConfidence(in)
+	p.decodeClasses(in)
 	p.Loss, p.ViewLoss = in.Losses("", v)
 	for v, d := range p.dims {
 		p.features = append(p.features, in.Texts(fmt.Sprintf("features.%d", v), d))

@@ -2,6 +2,7 @@ package largemvc
 
 import (
 	"github.com/largemvc/largemvc/internal/engine"
+	"github.com/largemvc/largemvc/internal/known"
 	"github.com/largemvc/largemvc/internal/plan"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/ranks"
@@ -76,11 +77,11 @@ func planOf(c *Config, views []view.View) *plan.Fit {
 	}
 	if c.Known != nil {
 		for _, l := range c.Known {
-			if l != unknown {
+			if l != known.Unknown {
 				out.Known++
 			}
 		}
-		out.Classes = len(seenClasses(c.Known))
+		out.Classes = len(known.Seen(c.Known))
 	}
 	if !c.NoStructure {
 		out.Judged = len(structure.Choose(n, structureOptions(c)))

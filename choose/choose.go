@@ -179,6 +179,7 @@ func configOfFits(views []largemvc.View, config largemvc.Config, numbers []int) 
 		return config, errors.New("choose: numbers of clusters are tried in one process: Machine.Comm is set")
 	}
 	config.Checkpoint.Path, config.Machine.Overwrite, config.Known = "", false, nil
+	config.Neighborhood.Neighbors = config.WithDefaults().Neighborhood.Neighbors // the same for all numbers of clusters
 	if config.Neighborhood.Neighbors != largemvc.None && config.Neighborhood.HeldOutWeight == 0 {
 		config.Neighborhood.HeldOutWeight = largemvc.None
 	}

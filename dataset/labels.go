@@ -151,7 +151,7 @@ func readTextLabels(v *variable, n int) ([]int, []string, error) {
 	return labels, names, nil
 }
 
-// someClasses is textClasses for strings of which some are missing: the class of "" is −1.
+// someClasses is textClasses for strings, some missing: the class of "" is −1.
 func someClasses(values []string) (labels []int, names []string) {
 	given := slices.DeleteFunc(slices.Clone(values), func(s string) bool { return s == "" })
 	labels = slices.Repeat([]int{-1}, len(values))

@@ -9,14 +9,18 @@ import (
 	"github.com/largemvc/largemvc/dataset"
 )
 
+// stopping has the settings of a stop.
+type stopping struct {
+	grace  float64     // seconds; 0: auto; negative: none
+	before fs.FileInfo // of the file of -checkpoint; nil: there was none
+}
+
 // fitOptions is what the flags of fit say.
 type fitOptions struct {
 	dataOptions
 	missing     float64
 	startLabels string
-	known       string   // file of the known labels
-	knownColumn string   // column of the known labels in that file; "": a usual name
-	classNames  []string // of the known labels
+	knownOptions
 	out, save   string
 	report      string
 	features    int
@@ -33,10 +37,9 @@ type fitOptions struct {
 	network   network
 	float     word
 	overwrite bool
-	grace     float64         // seconds; 0: auto; negative: none
-	before    fs.FileInfo     // of the file of -checkpoint; nil: there was none
-	given     map[string]bool // the flags on the command line
-	outputs   []*output
+	stopping
+	given   map[string]bool // the flags on the command line
+	outputs []*output
 }
 
 const aboutFit = `Usage: largemvc fit -data FILE [flags]
@@ -103,7 +106,7 @@ func fitFlags(o *fitOptions) *flags {
 	f.group("Neighbours")
 	f.value(amount[int]{&c.Neighborhood.Neighbors, "auto", "none", true}, "neighbors",
 		"`auto|none|K`, the number of nearest neighbours of each sample, to smooth the views and for the loss.\n"+
-			"auto: 10, with the preset paper none")
+			"auto: 10, fewer for clusters of less than 14 samples, with the preset paper none")
 	f.value(amount[int]{&c.Neighborhood.Directions, "200", "all", false}, "directions",
 		"`N|all`, the number of singular directions that are kept of each view")
 	f.value(amount[int]{&c.Neighborhood.Steps, "auto", "none", true}, "filter-steps",

@@ -86,7 +86,14 @@ func classColumns(c *score.Classes, names []string) []dataset.Column {
 	return columns
 }
 
-// classified is what came of the known labels, in JSON.
+// knownOptions has the known labels of -known.
+type knownOptions struct {
+	known       string   // their file
+	knownColumn string   // their column in that file; "": a usual name
+	classNames  []string // of their classes
+}
+
+// classified has the results of the known labels, in JSON.
 type classified struct {
 	Known    int            `json:"known"`    // number of known labels
 	Classes  []classFound   `json:"classes"`  // that have a known label

@@ -66,6 +66,18 @@ func predictFlags(o *predictOptions) *flags {
 	return f
 }
 
+// drifted says how unlike the training the samples are; null for models that do not know.
+type drifted struct {
+	Novelty *float64 `json:"novelty"` // median, from 0 to 1
+	Novel   *float64 `json:"novel"`   // share of the samples with a novelty above 0.95
+}
+
+// predictedClasses are by the known labels of the training; null for models without.
+type predictedClasses struct {
+	Class []string  `json:"class"`            // the class of each sample
+	Sure  []float64 `json:"class_confidence"` // probability that it is right
+}
+
 // prediction is what predict prints. A nil pointer is a number that does not exist: null in JSON.
 type prediction struct {
 	Model       string  `json:"model"`
@@ -89,17 +101,13 @@ type prediction struct {
 
 	Confidence *float64 `json:"confidence"` // median, from 0 to 1; null for models without
 
-	// How unlike the training the samples are; null for models that do not know.
-	Novelty *float64 `json:"novelty"` // median, from 0 to 1
-	Novel   *float64 `json:"novel"`   // share of the samples with a novelty above 0.95
+	drifted
 
 	IDs         []string  `json:"ids"`         // of the samples, in their order; null where the data have none
 	Labels      []int     `json:"labels"`      // the cluster of each sample
 	Confidences []float64 `json:"confidences"` // of the labels; null for models without
 
-	// By the known labels of the training; null for models without.
-	Class []string  `json:"class"`            // the class of each sample
-	Sure  []float64 `json:"class_confidence"` // probability that it is right
+	predictedClasses
 
 	ACC    *float64 `json:"acc"`
 	NMI    *float64 `json:"nmi"`

@@ -21,7 +21,7 @@ const (
 )
 
 func main() {
-	samples := flag.Int("samples", 2000, "digits, of which a fifth are new ones")
+	samples := flag.Int("samples", 2000, "digits; a fifth are new ones")
 	flag.Parse()
 	if err := run(context.Background(), *samples, os.Stdout); err != nil {
 		log.Fatal(err)

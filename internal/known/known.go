@@ -34,7 +34,7 @@ type Ridge struct {
 	weights *mat.Dense    // features×classes
 }
 
-// NewRidge returns the ridge for known samples of some classes, with rows of so many features.
+// NewRidge returns the ridge for known samples of some classes, with rows of a number of features.
 func NewRidge(features, classes int, labels []int) *Ridge {
 	r := &Ridge{features: features, classes: classes, labels: labels}
 	if len(labels) <= features {

@@ -7,7 +7,7 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// Sample is what rows of features are made of, for some samples.
+// Sample has the parts of rows of features, for some samples.
 type Sample[T kernel.Float] struct {
 	Smoothed, Before []rows.Matrix[T]        // inputs of the network, after and before smoothing
 	H                []T                     // representation, with the stride kernel.Pad(m)
