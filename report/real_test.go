@@ -19,7 +19,7 @@ func TestFeaturesOfPublicSets(t *testing.T) {
 	for _, set := range []struct {
 		name  string
 		least int // features
-	}{{"msrcv1", 1000}, {"skdigits3v", 150}, {"ucidigit", 400}, {"20newsgroups", 100}} {
+	}{{"msrcv1", 1000}, {"skdigits3v", 150}, {"ucidigit", 400}} {
 		path := filepath.Join(folder, set.name+".npz")
 		data, err := dataset.Open(context.Background(), []string{path}, dataset.Options{})
 		if err != nil {

@@ -60,8 +60,8 @@ func fitFlags(o *fitOptions) *flags {
 		"least one view of a sample being\nkept; 0: none. For tests with complete data")
 	o.diskFlags(f, "what is kept for each sample is in\nmemory or, without neighbours, computed again where "+
 		"-max-memory has no room for it. -fit-samples trains on a part")
-	f.output(&o.out, "out", aboutLabels+"remoteness (distance from other samples,\n1 is typical), and with -known class and class_confidence; "+interrupted+
-		"; - is standard output; none by default")
+	f.output(&o.out, "out", aboutLabels+"remoteness (distance from other samples,\n1 is typical), and with -known class and "+
+		"class_confidence; "+interrupted+"; - is standard output; none by default")
 	f.value(among(&o.outliers, "keep", "mark"), "outliers",
 		"labels of samples that fit no cluster, in -out and -json: `keep|mark`. keep: as of others; mark: -1")
 	f.string(&o.memberships, "memberships", "`FILE` for the memberships of each sample in all clusters, which sum to 1, .npy, "+
