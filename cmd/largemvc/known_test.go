@@ -86,7 +86,7 @@ func TestKnown(t *testing.T) {
 		}
 		for i, row := range strings.Split(strings.TrimSpace(string(text)), "\n") {
 			fields := strings.Split(row, ",")
-			if i == 0 && (fields[6] != "class" || fields[7] != "class_confidence") || i > 0 && fields[6] != truth[i-1] {
+			if i == 0 && (fields[5] != "class" || fields[6] != "class_confidence") || i > 0 && fields[5] != truth[i-1] {
 				t.Errorf("%s: line %d of predict is %s", name, i+1, row)
 			}
 		}
