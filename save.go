@@ -31,7 +31,7 @@ type savedTraining struct {
 	Restart int          `json:"restart"`
 	Null    float64      `json:"null_loss"`
 	Ran     machine.Ran  `json:"ran"`
-	Kept    bool         `json:"kept,omitempty"` // the clusters are those of the start, whose directions are among the tensors
+	Kept    bool         `json:"kept,omitempty"` // the start has given the clusters; its directions are among the tensors
 
 	ClassNames []string      `json:"class_names,omitempty"` // by known labels
 	Learned    [][]savedNode `json:"learned,omitempty"`     // of each module, where not all are from this package

@@ -532,7 +532,7 @@ func TestColumnsWithoutEntries(t *testing.T) {
 		if mib := (after.TotalAlloc - before.TotalAlloc) >> 20; mib > 900 {
 			t.Errorf("%v: %d MiB", p, mib)
 		}
-		if !mat.EqualApprox(want.H, got.H, 1e-6) { // the bits are those of the training, not of the pass that reads H
+		if !mat.EqualApprox(want.H, got.H, 1e-6) { // the training has these bits, not the pass that reads H
 			t.Errorf("%v: another H", p)
 		}
 		if !slices.Equal(got.Labels, want.Labels) || !slices.Equal(got.Loss, want.Loss) {

@@ -14,7 +14,7 @@ import (
 	"github.com/largemvc/largemvc"
 )
 
-// Silhouettes and neighbours are those of their definitions.
+// Silhouettes and neighbours agree with their definitions.
 func TestApart(t *testing.T) {
 	at := []float64{0, 1, 3, 10, 11, 30, 29}
 	labels := []int{0, 0, 0, 1, 1, 3, 3} // cluster 2 has no sample

@@ -45,7 +45,7 @@
 // features that are tested.
 //
 // A view's agreement is the adjusted Rand index between those labels and the cluster whose mean is nearest in the left-out half
-// of the view's features. The means are those of the other half of the samples.
+// of the view's features. The other half of the samples has the means.
 //
 // Nothing is tested if the structure is none or was not judged (package score), in predictions of a model, for one cluster, and
 // where no cluster is found again. The page then says so.

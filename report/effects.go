@@ -145,7 +145,7 @@ func (m *moments) each(ctx context.Context, x view.View, of []int, f func(i int)
 	return nil
 }
 
-// votes gives each sample to the nearest cluster mean. own says that the samples are those of the means: each of them is left out
+// votes gives each sample to the nearest cluster mean. own says that the means are of these samples: each of them is left out
 // of the mean of its own cluster.
 func (m *moments) votes(ctx context.Context, x view.View, labels, of []int, own bool, workers int) ([]int, error) {
 	centre := make([]float64, m.clusters*m.d)

@@ -366,7 +366,7 @@ func (s *search) test(ctx context.Context) error {
 }
 
 // rejected returns the features whose p-values pass the procedure of Benjamini and Hochberg (J. R. Stat. Soc. B 57, 1995). The
-// given ones are those of the tests whose p-value is at most falseShare.
+// given ones belong to the tests whose p-value is at most falseShare.
 func rejected(of []Feature, tests int) []Feature {
 	p := make([]float64, len(of))
 	for i, f := range of {
@@ -383,7 +383,7 @@ func rejected(of []Feature, tests int) []Feature {
 }
 
 // place finds how well the features of a fold of each view place samples in the clusters that were found without them. The means
-// of the clusters are those of the other half of the samples.
+// of the clusters come from the other half of the samples.
 func (s *search) place(ctx context.Context) error {
 	return parallel.For(ctx, s.workers, len(s.views), func(_, v int) error {
 		agreement, parts := 0.0, 0.0

@@ -268,7 +268,7 @@ func literalSet(t *testing.T) ([]largemvc.View, *largemvc.Clustering, *Importanc
 	return o.Views, f.c, found, searchOf(t, f.c, o)
 }
 
-// The figures of features are those of their definitions.
+// The figures of features agree with their definitions.
 func TestFeaturesLiteral(t *testing.T) {
 	views, c, found, s := literalSet(t)
 	var all []Feature
@@ -316,7 +316,7 @@ func TestFeaturesLiteral(t *testing.T) {
 	}
 }
 
-// The shares of samples that clusters find again are those of the labels.
+// The shares of samples that clusters find again agree with the labels.
 func TestFoundAgain(t *testing.T) {
 	_, fit, found, s := literalSet(t)
 	for k, c := range found.Clusters {
@@ -336,7 +336,7 @@ func TestFoundAgain(t *testing.T) {
 	}
 }
 
-// The figures of views are those of their definitions: samples are given to the nearest mean of the other half.
+// The figures of views agree with their definitions: samples are given to the nearest mean of the other half.
 func TestViewSupportLiteral(t *testing.T) {
 	views, _, found, s := literalSet(t)
 	for v, x := range views {

@@ -184,7 +184,7 @@ func contains(list []int, x int) bool {
 	return false
 }
 
-// TestVotes compares the votes of views with their definition, on dense and on mostly empty views some of which samples lack.
+// TestVotes compares the votes of views with their definition, on dense and on mostly empty views that some samples lack.
 func TestVotes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	for _, empty := range []bool{false, true} {

@@ -9,7 +9,7 @@ import (
 	"github.com/largemvc/largemvc/internal/structure"
 )
 
-// addRanks adds the rank sum of marked values, divided by their number, and its moments over all choices of so many values.
+// addRanks adds the rank sum of marked values, divided by their number, and its moments over all choices of as many values.
 func addRanks(q *rankSum, values []float64, mine []bool) {
 	n, marked := float64(len(values)), 0.0
 	scores := make([]float64, len(values))

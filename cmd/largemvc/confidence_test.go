@@ -13,7 +13,7 @@ import (
 	"github.com/largemvc/largemvc/dataset"
 )
 
-// farFile writes 900 samples of four clusters, 20 of which are moved by 40 standard deviations, and returns these.
+// farFile writes 900 samples of four clusters. It moves 20 of them by 40 standard deviations and returns these.
 func farFile(t *testing.T) (path string, far []int) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(3, 4))

@@ -63,7 +63,7 @@ func HeldOut(ctx context.Context, views []view.View, o Options) (*Placed, error)
 	return joinedHalves(views[0].Rows, seen, parts, by)
 }
 
-// joinedHalves numbers the clusters of the second half as those of the first.
+// joinedHalves gives the clusters of the second half the numbers of the first half.
 func joinedHalves(n int, seen []int, parts [2][]int, by [2][]int) (*Placed, error) {
 	t, err := score.NewContingency(by[0], by[1])
 	if err != nil {

@@ -68,7 +68,7 @@ func (v View) checkSteady(s *steady, index, first int, values []float32) error {
 // readAgain is how many rows are read a second time where all are read once.
 const readAgain = 16
 
-// checkAgain reads some rows of a source, all of which were read before, again.
+// checkAgain reads some rows of a source again. All were read before.
 func (v View) checkAgain(ctx context.Context, s *steady, index int) error {
 	row := make([]float32, v.Cols)
 	for k := range readAgain {
