@@ -79,8 +79,8 @@ type starter struct {
 //
 // The default favours clusters of equal sizes. So another start is chosen only if its clusters are clearly less even, and about
 // as stable on parts of the samples. Clusters without neighbours must also be better predicted by held-out samples. This helps
-// where classes are of very different sizes: docs/choose.md has figures. It takes about twice as long as the default's start, and
-// up to ten times as long where a stability is needed.
+// where classes are of very different sizes: docs/choose.md has figures. It takes 2.5 times as long as the default's start, and
+// about nine times where stabilities are needed.
 //
 // The configuration needs neighbours, and must have neither StartLabels nor StartAnchors, FitSamples or Machine.Comm. If ctx
 // ends, Start returns its error. Equal seeds and data give equal bits.

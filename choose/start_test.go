@@ -28,7 +28,12 @@ func TestStart(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 	}
-	config.Preprocess = largemvc.PreprocessZScore
+	config.Known = slices.Repeat([]int{0, 1, -1}, 30)
+	known, again, err := Start(t.Context(), views, config)
+	if err != nil || again.String() != found.String() || !slices.Equal(known.Known, config.Known) {
+		t.Errorf("with known labels: %v, %v", again, err)
+	}
+	config.Known, config.Preprocess = nil, largemvc.PreprocessZScore
 	if _, found, err = Start(t.Context(), views, config); err != nil || len(found.Candidates) != 2 {
 		t.Errorf("with a standardisation of its own: %v, %v", found, err)
 	}
