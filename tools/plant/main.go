@@ -4,7 +4,8 @@
 //	cd tools && go run ./plant ..
 //	cd tools && go run ./plant -run '^internal/train' ..
 //
-// A fault that no test finds, that does not compile, or whose place is gone makes it fail.
+// The tests that a fault of the list names in brackets run first, and the others of its package if they pass. A fault that no test
+// finds, that does not compile, or whose place is gone makes plant fail.
 package main
 
 import (
@@ -31,6 +32,7 @@ var list string
 // fault is one change of a file that makes it wrong.
 type fault struct {
 	file, what string
+	first      string // regular expression of the tests that run first; empty: all at once
 	old, new   string // parts of the file; old occurs once
 }
 
@@ -45,7 +47,8 @@ func main() {
 	program.End("plant", program.Failed, plant(os.Stdout, faults, folder, *tags, pattern))
 }
 
-// parse reads faults: a line with the file and what is wrong, then lines that begin with - and lines that begin with +.
+// parse reads faults: a line with the file, what is wrong and in brackets the tests that run first, then lines that begin with -
+// and lines that begin with +.
 func parse(text string) (out []fault, err error) {
 	for at, block := range strings.Split(strings.TrimSpace(text), "\n\n") {
 		var f fault
@@ -53,6 +56,9 @@ func parse(text string) (out []fault, err error) {
 			switch {
 			case i == 0:
 				f.file, f.what, _ = strings.Cut(line, ": ")
+				if what, first, ok := strings.Cut(strings.TrimSuffix(f.what, "]"), " ["); ok {
+					f.what, f.first = what, first
+				}
 			case strings.HasPrefix(line, "-"):
 				f.old += strings.TrimPrefix(line, "-") + "\n"
 			case strings.HasPrefix(line, "+"):
@@ -87,14 +93,14 @@ func plant(w io.Writer, faults []fault, folder, tags string, only *regexp.Regexp
 			continue
 		}
 		began := time.Now()
-		says := "found"
-		if err := f.try(folder, work, tags); err != nil {
+		says, err := f.try(folder, work, tags)
+		if err != nil {
 			says = err.Error()
 			missed++
 		} else {
 			found++
 		}
-		fmt.Fprintf(w, "%-9s %4.0f s  %s: %s\n", says, time.Since(began).Seconds(), f.file, f.what)
+		fmt.Fprintf(w, "%4.0f s  %s: %s: %s\n", time.Since(began).Seconds(), f.file, f.what, says)
 	}
 	fmt.Fprintf(w, "%d of %d faults found\n", found, found+missed)
 	if missed > 0 {
@@ -103,40 +109,57 @@ func plant(w io.Writer, faults []fault, folder, tags string, only *regexp.Regexp
 	return nil
 }
 
-// try plants a fault and runs the tests of its package. Its error says that they pass, or that the fault cannot be planted.
-func (f *fault) try(folder, work, tags string) error {
+// try plants a fault and runs the tests of its package. It returns the test that fails, or an error if all pass or the fault
+// cannot be planted.
+func (f *fault) try(folder, work, tags string) (string, error) {
 	from := filepath.Join(folder, filepath.FromSlash(f.file))
 	text, err := os.ReadFile(from)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if n := strings.Count(string(text), f.old); n != 1 {
-		return fmt.Errorf("%d places", n)
+		return "", fmt.Errorf("%d places", n)
 	}
 	to, overlay := filepath.Join(work, "planted.go"), filepath.Join(work, "overlay.json")
 	if err := os.WriteFile(to, []byte(strings.Replace(string(text), f.old, f.new, 1)), 0o600); err != nil {
-		return err
+		return "", err
 	}
 	replace, err := json.Marshal(map[string]map[string]string{"Replace": {from: to}})
 	if err != nil {
-		return err
+		return "", err
 	}
 	if err := os.WriteFile(overlay, replace, 0o600); err != nil {
-		return err
+		return "", err
 	}
-	of := "./" + path.Dir(f.file)
-	args := []string{"-overlay", overlay, "-tags", tags}
-	if _, err := program.Run(folder, "go", append(append([]string{"vet"}, args...), of)...); err != nil {
-		return fmt.Errorf("vet: %w", err)
+	args := []string{"test", "-vet=off", "-failfast", "-count=1", "-overlay", overlay, "-tags", tags, "./" + path.Dir(f.file)}
+	if f.first != "" {
+		if name, err := failing(folder, append(args, "-run", f.first)); name != "" || err != nil {
+			return name, err
+		}
 	}
-	c := exec.Command("go", append(append([]string{"test", "-failfast", "-count=1"}, args...), of)...)
+	name, err := failing(folder, args)
+	if name == "" && err == nil {
+		err = errors.New("NOT FOUND")
+	}
+	return name, err
+}
+
+var failed = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
+
+// failing runs go with args and returns the name of the test that fails, "the program ends" for a panic or a timeout outside a test,
+// and "" if all pass. Its error says that the tests cannot be built.
+func failing(folder string, args []string) (string, error) {
+	c := exec.Command("go", args...)
 	c.Dir = folder
 	out, err := c.CombinedOutput()
 	if err == nil {
-		return errors.New("NOT FOUND")
+		return "", nil
 	}
-	if !strings.Contains(string(out), "FAIL") {
-		return fmt.Errorf("%w\n%s", err, out)
+	if m := failed.FindSubmatch(out); m != nil {
+		return string(m[1]), nil
 	}
-	return nil
+	if text := string(out); strings.Contains(text, "[build failed]") || !strings.Contains(text, "FAIL") {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return "the program ends", nil
 }

@@ -45,14 +45,20 @@ func TestPlant(t *testing.T) {
 		}
 	}
 	faults, err := parse("a.go: one is three\n-return 1\n+return 3\n\n" +
-		"a.go: two is three\n-return 2\n+return 3\n\na.go: gone\n-four\n+five\n")
+		"a.go: two is three [One]\n-return 2\n+return 3\n\na.go: does not compile [One]\n-return 2\n+return \"\"\n\n" +
+		"a.go: one is four [One]\n-return 1\n+return 4\n\na.go: gone\n-four\n+five\n")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out strings.Builder
 	err = plant(&out, faults, folder, "", regexp.MustCompile(""))
-	if err == nil || !strings.Contains(out.String(), "1 of 3 faults found") || !strings.Contains(out.String(), "NOT FOUND") ||
-		!strings.Contains(out.String(), "0 places") {
+	if err == nil || !strings.Contains(out.String(), "2 of 5 faults found") {
 		t.Errorf("%v:\n%s", err, &out)
+	}
+	for _, want := range []string{"one is three: TestOne", "two is three: NOT FOUND", "a.go: does not compile: exit", "one is four: TestOne",
+		"gone: 0 places"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, &out)
+		}
 	}
 }
