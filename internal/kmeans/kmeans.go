@@ -59,6 +59,7 @@ type Config struct {
 	Seed     uint64
 	Workers  int   // goroutines; 0: GOMAXPROCS
 	Full     bool  // all starts on all rows, however many they are
+	Relocate bool  // moves centroids from outliers and adds iterations over all rows, where the starts see a sample
 	Labels   []int // n labels from 0 to c−1, the one start in place of all others, on all rows; nil: none
 
 	// Score, if not nil, chooses among the starts: of those whose inertia, on the rows that all starts see, is at most Within
@@ -152,16 +153,24 @@ func (s *solver[T]) sampled(ctx context.Context, src *Source[T]) (*Result[T], er
 	if err != nil {
 		return nil, err
 	}
+	whole, part := s.cfg.MaxIter, s.src
+	s.cfg.MaxIter = min(s.cfg.MaxIter, s.cfg.Passes)
 	if err := s.onto(ctx, src); err != nil {
 		return nil, err
 	}
-	s.cfg.MaxIter = min(s.cfg.MaxIter, s.cfg.Passes)
 	best, err := s.pick(ctx, ends, func(starts []*start[T]) error {
 		for _, r := range starts {
 			r.moveTo(src)
 		}
 		return s.lloyd(ctx, starts)
 	})
+	if err == nil && s.cfg.Relocate {
+		s.cfg.MaxIter = min(whole, trialPasses)
+		if best, err = s.relocate(ctx, part, best); err == nil && !best.converged {
+			s.cfg.MaxIter = min(whole, lastPasses)
+			err = s.lloyd(ctx, []*start[T]{best})
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -359,7 +359,10 @@ func (s *solver[T]) centroid(r *start[T], k int) {
 }
 
 // inertia is Σ_i d²(i, mean of i's cluster) as the spread around the centre less that of the means.
-func (s *solver[T]) inertia(r *start[T]) float64 {
+func (s *solver[T]) inertia(r *start[T]) float64 { return math.Max(0, s.frame.total-s.between(r)) }
+
+// between is Σ_i scale_i·‖mean of i's cluster − μ‖².
+func (s *solver[T]) between(r *start[T]) float64 {
 	between := 0.0
 	for k := range r.centroids {
 		for v := range s.src.views {
@@ -374,5 +377,5 @@ func (s *solver[T]) inertia(r *start[T]) float64 {
 			between += s.src.views[v].Weight * w * sum
 		}
 	}
-	return math.Max(0, s.frame.total-between)
+	return between
 }

@@ -75,7 +75,7 @@ func TestRanksClusterAlike(t *testing.T) {
 				return Run(ctx, src, Config{Clusters: k, Labels: labels, Workers: 2})
 			},
 			"Run": func(ctx context.Context, src *Source[float64]) (*Result[float64], error) {
-				return Run(ctx, src, Config{Clusters: k, Starts: 2, Seed: seed, Workers: 2})
+				return Run(ctx, src, Config{Clusters: k, Starts: 2, Seed: seed, Workers: 2, Relocate: seed%2 == 1})
 			},
 			"starts in groups": func(ctx context.Context, src *Source[float64]) (*Result[float64], error) {
 				return Run(ctx, src, Config{Clusters: panelColumns / 2, Starts: 5, MaxIter: 2, Seed: seed, Workers: 2})

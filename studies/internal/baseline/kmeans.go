@@ -55,7 +55,7 @@ func runKMeans(ctx context.Context, x []*block, c int, seed uint64, full bool) (
 	if err != nil {
 		return nil, fmt.Errorf("baseline: %w", err)
 	}
-	r, err := kmeans.Run(ctx, src, kmeans.Config{Clusters: c, Seed: seed, Full: full})
+	r, err := kmeans.Run(ctx, src, kmeans.Config{Clusters: c, Seed: seed, Full: full, Relocate: true})
 	if err != nil {
 		return nil, fmt.Errorf("baseline: %w", err)
 	}
