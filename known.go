@@ -33,7 +33,7 @@ func classify(ctx context.Context, r *run, out *Clustering) error {
 			samples, labels = append(samples, i), append(labels, k)
 		}
 	}
-	ridge := known.NewRidge(out.featureCount(), len(seen), labels)
+	ridge := known.NewRidge(out.inputColumns(), out.Predictor.config.Anchors, len(seen), labels)
 	blocks := func(do func(first, n int, phi []float64) error) error {
 		return knownBlocks(ctx, r, out.Predictor, samples, do)
 	}
@@ -41,22 +41,18 @@ func classify(ctx context.Context, r *run, out *Clustering) error {
 	if err != nil {
 		return withName(err)
 	}
-	weights, err := ridge.Solve()
-	if err != nil {
+	if err := ridge.Solve(); err != nil {
 		return withName(err)
 	}
-	left := make([]float64, 0, len(samples)*len(seen)) // scores of known samples, each by the others
 	if ridge.NeedsRows() {
-		err = blocks(func(first, n int, phi []float64) error {
-			left = append(left, ridge.LeaveOut(first, n, phi)...)
-			return nil
-		})
+		err = blocks(func(first, n int, phi []float64) error { ridge.LeaveOut(first, n, phi); return nil })
 		if err != nil {
 			return withName(err)
 		}
 	} else {
-		left = ridge.LeaveOut(0, len(samples), nil)
+		ridge.LeaveOut(0, len(samples), nil)
 	}
+	weights, left := ridge.Choose()
 	suspects, chance := judgeKnown(samples, labels, seen, left)
 	out.classes = known.NewClassifier(seen, weights, chance)
 	found, err := out.classify(ctx, r.views)
