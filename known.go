@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/largemvc/largemvc/internal/known"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/score"
 )
@@ -59,18 +60,18 @@ func classify(ctx context.Context, r *run, out *Clustering) error {
 	if err != nil {
 		return err
 	}
-	for _, i := range samples {
-		found.Labels[i] = c.Known[i]
+	for _, i := range r.group.Here(samples, r.views[0].Rows) {
+		found.Labels[i] = c.Known[r.group.First()+i]
 		if found.Confidence != nil {
 			found.Confidence[i] = 1
 		}
 	}
 	found.Suspects, out.Classes = suspects, found
 	out.Timings.Total = time.Since(r.began)
-	return nameClusters(c, out, samples)
+	return nameClusters(r, out, samples)
 }
 
-// knownBlocks shows the features of known samples to do, a block at a time, in order.
+// knownBlocks shows the features of known samples, of all ranks, to do, a block at a time, in order.
 func knownBlocks(
 	ctx context.Context, r *run, p *Predictor, samples []int, do func(first, n int, phi []float64) error,
 ) error {
@@ -78,23 +79,35 @@ func knownBlocks(
 	phi := make([]float64, min(len(samples), knownRows)*width)
 	for lo := 0; lo < len(samples); lo += knownRows {
 		chosen := samples[lo:min(lo+knownRows, len(samples))]
-		some := make([]view.View, len(r.views))
-		for v, x := range r.views {
-			some[v] = x.Take(chosen)
+		here := r.group.Here(chosen, r.views[0].Rows)
+		if err := knownHere(ctx, r, p, here, phi); err != nil {
+			return err
 		}
-		in := &request{views: some, workers: r.config.Machine.Workers}
-		err := p.model.features(ctx, in, func(at, _ int, rows []float64) error {
-			copy(phi[at*width:], rows)
-			return nil
-		})
+		all, err := ranks.GatherAll(r.group, "features of known samples", phi[:len(here)*width], len(chosen)*width)
 		if err == nil {
-			err = do(lo, len(chosen), phi[:len(chosen)*width])
+			err = do(lo, len(chosen), all)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// knownHere sets phi to the features of some samples here.
+func knownHere(ctx context.Context, r *run, p *Predictor, samples []int, phi []float64) error {
+	if len(samples) == 0 {
+		return nil
+	}
+	some, width := make([]view.View, len(r.views)), p.featureCount()
+	for v, x := range r.views {
+		some[v] = x.Take(samples)
+	}
+	in := &request{views: some, workers: r.config.Machine.Workers}
+	return p.model.features(ctx, in, func(at, _ int, rows []float64) error {
+		copy(phi[at*width:], rows)
+		return nil
+	})
 }
 
 // judgeKnown returns the suspects among known labels, by the scores that the other known samples give them, and the probability
@@ -131,13 +144,19 @@ func judgeKnown(samples, labels, seen []int, left []float64) ([]score.Suspect, *
 }
 
 // nameClusters finds the class of each cluster by the known samples in it, and notes which clusters and classes have none.
-func nameClusters(config *Config, c *Clustering, samples []int) error {
-	classes := 0
+func nameClusters(r *run, c *Clustering, samples []int) error {
 	var labels, clusters []int
 	for _, i := range samples {
-		labels, clusters = append(labels, config.Known[i]), append(clusters, c.Labels[i])
-		classes = max(classes, config.Known[i]+1)
+		labels = append(labels, r.config.Known[i])
 	}
+	for _, i := range r.group.Here(samples, len(c.Labels)) {
+		clusters = append(clusters, c.Labels[i])
+	}
+	clusters, err := ranks.GatherAll(r.group, "clusters of known samples", clusters, len(samples))
+	if err != nil {
+		return withName(err)
+	}
+	classes := slices.Max(labels) + 1
 	out := c.Classes
 	out.Known, out.Clusters = make([]int, classes), slices.Repeat([]int{known.Unknown}, c.Predictor.Clusters)
 	for _, l := range labels {
