@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/largemvc/largemvc/internal/known"
 	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/view"
@@ -34,26 +36,10 @@ func classify(ctx context.Context, r *run, out *Clustering) error {
 			samples, labels = append(samples, i), append(labels, k)
 		}
 	}
-	ridge := known.NewRidge(out.inputColumns(), out.Predictor.config.Anchors, len(seen), labels)
-	blocks := func(do func(first, n int, phi []float64) error) error {
-		return knownBlocks(ctx, r, out.Predictor, samples, do)
-	}
-	err := blocks(func(first, _ int, phi []float64) error { return ridge.Add(ctx, c.Machine.Workers, first, phi) })
+	weights, left, err := learnKnown(ctx, r, out, samples, labels, len(seen))
 	if err != nil {
 		return withName(err)
 	}
-	if err := ridge.Solve(); err != nil {
-		return withName(err)
-	}
-	if ridge.NeedsRows() {
-		err = blocks(func(first, n int, phi []float64) error { ridge.LeaveOut(first, n, phi); return nil })
-		if err != nil {
-			return withName(err)
-		}
-	} else {
-		ridge.LeaveOut(0, len(samples), nil)
-	}
-	weights, left := ridge.Choose()
 	suspects, chance := judgeKnown(samples, labels, seen, left)
 	out.classes = known.NewClassifier(seen, weights, chance)
 	found, err := out.classify(ctx, r.views)
@@ -69,6 +55,33 @@ func classify(ctx context.Context, r *run, out *Clustering) error {
 	found.Suspects, out.Classes = suspects, found
 	out.Timings.Total = time.Since(r.began)
 	return nameClusters(r, out, samples)
+}
+
+// learnKnown returns the weights of the classes (features×classes), and the scores of known samples, each by the others.
+func learnKnown(
+	ctx context.Context, r *run, out *Clustering, samples, labels []int, classes int,
+) (weights *mat.Dense, left []float64, err error) {
+	ridge := known.NewRidge(out.inputColumns(), out.Predictor.config.Anchors, classes, labels)
+	blocks := func(do func(first, n int, phi []float64) error) error {
+		return knownBlocks(ctx, r, out.Predictor, samples, do)
+	}
+	err = blocks(func(first, _ int, phi []float64) error { return ridge.Add(ctx, r.config.Machine.Workers, first, phi) })
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := ridge.Solve(); err != nil {
+		return nil, nil, err
+	}
+	if ridge.NeedsRows() {
+		err = blocks(func(first, n int, phi []float64) error { ridge.LeaveOut(first, n, phi); return nil })
+		if err != nil {
+			return nil, nil, err
+		}
+	} else {
+		ridge.LeaveOut(0, len(samples), nil)
+	}
+	weights, left = ridge.Choose()
+	return weights, left, nil
 }
 
 // knownBlocks shows the features of known samples, of all ranks, to do, a block at a time, in order.

@@ -308,7 +308,7 @@ func (o *fitOptions) writeRankLabels(
 		func(path string) error { return dataset.WriteCSV(path, columns...) })
 }
 
-// gathered returns on rank 0 the numbers of all samples, of which each process has as many for each of its own.
+// gathered returns on rank 0 the numbers of all samples. Each process gives those of its own, equally many for each sample.
 func gathered(w world, samples int, own []float64) (all []float64, err error) {
 	lo, hi, err := comm.Share(samples, w.Rank(), w.Size())
 	if err != nil {

@@ -244,8 +244,8 @@ func (r *Ridge) Choose() (weights *mat.Dense, left []float64) {
 	return chosen.weights, chosen.left
 }
 
-// lighter reports whether the leave-one-out scores are worse with Heavy than with 1 by more than chance. A sample that is the only
-// known one of its class does not count: the others cannot give it that class.
+// lighter reports whether the leave-one-out scores are worse with Heavy than with 1 by more than chance. A sample that is the
+// only known one of its class does not count: the others cannot give it that class.
 func (r *Ridge) lighter() bool {
 	count := make([]int, r.classes)
 	for _, l := range r.labels {

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// solved returns the ridge of rows with labels, with the rows added in two blocks, and their leave-one-out scores. Features 2 and 3
-// are those of the input before smoothing.
+// solved returns the ridge of rows with labels, with the rows added in two blocks, and their leave-one-out scores. Features 2 and
+// 3 are those of the input before smoothing.
 func solved(t *testing.T, features, classes int, labels []int, phi []float64) *Ridge {
 	t.Helper()
 	r := NewRidge([]int{2}, features-4, classes, labels)
@@ -31,8 +31,8 @@ func solved(t *testing.T, features, classes int, labels []int, phi []float64) *R
 	return r
 }
 
-// Both forms of the system give the scores that a ridge without the sample gives, for both weights of the inputs before smoothing.
-// The heavy weight is that of features times its root.
+// Both forms of the system give the scores that a ridge without the sample gives, for both weights of the inputs before
+// smoothing. The heavy weight has the effect of features times its root.
 func TestLeaveOut(t *testing.T) {
 	for _, size := range [][2]int{{13, 30}, {30, 7}} {
 		n, d := size[0], size[1]

@@ -91,9 +91,9 @@ type Before[T kernel.Float] struct {
 	Features []float64   // features that are not constant, for each input
 }
 
-// Lengths sets dst to the norms that rows x of UnitRows, in memory, had before they were taken to norm 1. They are in units in which
-// the mean of their squares over the training samples is the number of features of the view that are not constant. It returns
-// that number. Standardisations that take each row by itself give all rows the same norm.
+// Lengths sets dst to the norms that rows x of UnitRows, in memory, had before they were taken to norm 1. Their unit makes the
+// mean of their squares over the training samples the number of features of the view that are not constant. It returns that
+// number. Standardisations that take each row by itself give all rows the same norm.
 func Lengths[T kernel.Float](s *Standardiser, v int, length float64, x rows.Matrix[T], dst []float64) float64 {
 	_, d := x.Dims()
 	if length > 0 {

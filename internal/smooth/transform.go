@@ -106,8 +106,8 @@ func (s *Transform[T]) before(ctx context.Context, views []view.View, lo, hi, wo
 			return err
 		}
 		if t.keeps {
-			t.before.Lengths[k] = make([]float64, hi-lo)
-			t.before.Features[k] = prepare.Lengths(s.inputs.prepare[s.inputs.part[k]], in.View, in.Length, unit, t.before.Lengths[k])
+			st, to := s.inputs.prepare[s.inputs.part[k]], make([]float64, hi-lo)
+			t.before.Features[k], t.before.Lengths[k] = prepare.Lengths(st, in.View, in.Length, unit, to), to
 		}
 		t.blocks[k] = neighbor.Block[T]{
 			X: s.inputs.rows(k, unit, 0, hi-lo, t.blocks[k].X), Ld: neighbor.Stride(in.Columns), Cols: in.Columns,
