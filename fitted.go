@@ -301,15 +301,6 @@ func revive[T kernel.Float](p *Predictor, in *file.Tensors) error {
 	return err
 }
 
-// inputColumns returns the number of columns of every input.
-func (p *Predictor) inputColumns() []int {
-	columns := make([]int, len(p.inputs))
-	for k, in := range p.inputs {
-		columns[k] = in.Columns
-	}
-	return columns
-}
-
 // featureCount returns the number of features of a sample.
 func (p *Predictor) featureCount() int { return known.Features(p.inputColumns(), p.config.Anchors) }
 

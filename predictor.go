@@ -114,6 +114,15 @@ func (p *Predictor) setAnchors(anchors func(l, v int) []float64, rotated []*prep
 	p.P = p.anchors[p.config.Layers]
 }
 
+// inputColumns returns the number of columns of every input.
+func (p *Predictor) inputColumns() []int {
+	columns := make([]int, len(p.inputs))
+	for k, in := range p.inputs {
+		columns[k] = in.Columns
+	}
+	return columns
+}
+
 // engineSpec is the shape of the network, of stock modules.
 func (p *Predictor) spec() engine.Spec {
 	return engineSpec(&p.config, p.samples, p.inputColumns(), 1)

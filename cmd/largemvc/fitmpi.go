@@ -197,11 +197,8 @@ func (o *fitOptions) fitRank(
 			Name: v.name, Samples: v.rows, Features: v.cols, Source: v.source, Named: v.features != nil,
 		})
 	}
-	if err := o.readKnown(ctx, in); err != nil {
+	if err := o.readKnownOf(ctx, in, lo, hi); err != nil {
 		return nil, nil, nil, err
-	}
-	if o.config.Known != nil {
-		o.config.Known = o.config.Known[lo:hi]
 	}
 	in.readFor = time.Since(began)
 	o.config.Machine.Comm, o.config.Machine.Overwrite = w, true
