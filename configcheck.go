@@ -113,9 +113,6 @@ func checkRanks(c *Config, views []View, whole bool) error {
 	if c.StartLabels != nil {
 		bad("there are no StartLabels")
 	}
-	if c.Known != nil {
-		bad("there are no Known labels")
-	}
 	if whole {
 		return errors.Join(errs...)
 	}
@@ -159,7 +156,9 @@ func sameOnRanks(c *Config, views []View) ([]string, error) {
 	if err := json.Unmarshal(text, &tree); err != nil {
 		return nil, err
 	}
-	flat := map[string]string{"a path of the Checkpoint": fmt.Sprint(c.Checkpoint.Path != "")}
+	flat := map[string]string{
+		"a path of the Checkpoint": fmt.Sprint(c.Checkpoint.Path != ""), "Known with labels": fmt.Sprint(c.Known != nil),
+	}
 	flatten("", tree, flat)
 	for _, name := range slices.Sorted(maps.Keys(flat)) {
 		out = append(out, name+" is "+flat[name])

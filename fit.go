@@ -113,6 +113,9 @@ func (c *Clustering) keep(w window) {
 	}
 	c.StartLabels, c.Confidence = part(c.StartLabels, w), part(c.Confidence, w)
 	c.Remoteness, c.Outlier = part(c.Remoteness, w), part(c.Outlier, w)
+	if k := c.Classes; k != nil {
+		k.Labels, k.Confidence = part(k.Labels, w), part(k.Confidence, w)
+	}
 }
 
 // part returns a copy of a window of values; nil of nil.

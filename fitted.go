@@ -111,7 +111,7 @@ func (f *fitted[T]) features(ctx context.Context, r *request, do func(lo, n int,
 	var pool sync.Pool
 	return withName(f.network(r.workers).Run(ctx, r.views, r.workers, &predict.Output[T]{
 		Each: func(lo, n int, s *known.Sample[T]) error {
-			width := s.Features(f.anchors)
+			width := s.Count(f.anchors)
 			m, _ := pool.Get().(*memory)
 			if m == nil {
 				m = &memory{make([]float64, featureRows*width), make([]T, width)}
@@ -302,13 +302,7 @@ func revive[T kernel.Float](p *Predictor, in *file.Tensors) error {
 }
 
 // featureCount returns the number of features of a sample.
-func (p *Predictor) featureCount() int {
-	columns := make([]int, len(p.inputs))
-	for k, in := range p.inputs {
-		columns[k] = in.Columns
-	}
-	return known.Features(columns, p.config.Anchors)
-}
+func (p *Predictor) featureCount() int { return known.Features(p.inputColumns(), p.config.Anchors) }
 
 // The tensors of the classes, see docs/format.md.
 const classesName, classWeightsName, classChanceName = "classes", "class_weights", "class_chance"

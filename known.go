@@ -7,7 +7,10 @@ import (
 	"slices"
 	"time"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/largemvc/largemvc/internal/known"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/score"
 )
@@ -33,29 +36,9 @@ func classify(ctx context.Context, r *run, out *Clustering) error {
 			samples, labels = append(samples, i), append(labels, k)
 		}
 	}
-	ridge := known.NewRidge(out.featureCount(), len(seen), labels)
-	blocks := func(do func(first, n int, phi []float64) error) error {
-		return knownBlocks(ctx, r, out.Predictor, samples, do)
-	}
-	err := blocks(func(first, _ int, phi []float64) error { return ridge.Add(ctx, c.Machine.Workers, first, phi) })
+	weights, left, err := learnKnown(ctx, r, out, samples, labels, len(seen))
 	if err != nil {
 		return withName(err)
-	}
-	weights, err := ridge.Solve()
-	if err != nil {
-		return withName(err)
-	}
-	left := make([]float64, 0, len(samples)*len(seen)) // scores of known samples, each by the others
-	if ridge.NeedsRows() {
-		err = blocks(func(first, n int, phi []float64) error {
-			left = append(left, ridge.LeaveOut(first, n, phi)...)
-			return nil
-		})
-		if err != nil {
-			return withName(err)
-		}
-	} else {
-		left = ridge.LeaveOut(0, len(samples), nil)
 	}
 	suspects, chance := judgeKnown(samples, labels, seen, left)
 	out.classes = known.NewClassifier(seen, weights, chance)
@@ -63,18 +46,45 @@ func classify(ctx context.Context, r *run, out *Clustering) error {
 	if err != nil {
 		return err
 	}
-	for _, i := range samples {
-		found.Labels[i] = c.Known[i]
+	for _, i := range r.group.Here(samples, r.views[0].Rows) {
+		found.Labels[i] = c.Known[r.group.First()+i]
 		if found.Confidence != nil {
 			found.Confidence[i] = 1
 		}
 	}
 	found.Suspects, out.Classes = suspects, found
 	out.Timings.Total = time.Since(r.began)
-	return nameClusters(c, out, samples)
+	return nameClusters(r, out, samples)
 }
 
-// knownBlocks shows the features of known samples to do, a block at a time, in order.
+// learnKnown returns the weights of the classes (features×classes), and the scores of known samples, each by the others.
+func learnKnown(
+	ctx context.Context, r *run, out *Clustering, samples, labels []int, classes int,
+) (weights *mat.Dense, left []float64, err error) {
+	ridge := known.NewRidge(out.inputColumns(), out.Predictor.config.Anchors, classes, labels)
+	blocks := func(do func(first, n int, phi []float64) error) error {
+		return knownBlocks(ctx, r, out.Predictor, samples, do)
+	}
+	err = blocks(func(first, _ int, phi []float64) error { return ridge.Add(ctx, r.config.Machine.Workers, first, phi) })
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := ridge.Solve(); err != nil {
+		return nil, nil, err
+	}
+	if ridge.NeedsRows() {
+		err = blocks(func(first, n int, phi []float64) error { ridge.LeaveOut(first, n, phi); return nil })
+		if err != nil {
+			return nil, nil, err
+		}
+	} else {
+		ridge.LeaveOut(0, len(samples), nil)
+	}
+	weights, left = ridge.Choose()
+	return weights, left, nil
+}
+
+// knownBlocks shows the features of known samples, of all ranks, to do, a block at a time, in order.
 func knownBlocks(
 	ctx context.Context, r *run, p *Predictor, samples []int, do func(first, n int, phi []float64) error,
 ) error {
@@ -82,23 +92,35 @@ func knownBlocks(
 	phi := make([]float64, min(len(samples), knownRows)*width)
 	for lo := 0; lo < len(samples); lo += knownRows {
 		chosen := samples[lo:min(lo+knownRows, len(samples))]
-		some := make([]view.View, len(r.views))
-		for v, x := range r.views {
-			some[v] = x.Take(chosen)
+		here := r.group.Here(chosen, r.views[0].Rows)
+		if err := knownHere(ctx, r, p, here, phi); err != nil {
+			return err
 		}
-		in := &request{views: some, workers: r.config.Machine.Workers}
-		err := p.model.features(ctx, in, func(at, _ int, rows []float64) error {
-			copy(phi[at*width:], rows)
-			return nil
-		})
+		all, err := ranks.GatherAll(r.group, "features of known samples", phi[:len(here)*width], len(chosen)*width)
 		if err == nil {
-			err = do(lo, len(chosen), phi[:len(chosen)*width])
+			err = do(lo, len(chosen), all)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// knownHere sets phi to the features of some samples here.
+func knownHere(ctx context.Context, r *run, p *Predictor, samples []int, phi []float64) error {
+	if len(samples) == 0 {
+		return nil
+	}
+	some, width := make([]view.View, len(r.views)), p.featureCount()
+	for v, x := range r.views {
+		some[v] = x.Take(samples)
+	}
+	in := &request{views: some, workers: r.config.Machine.Workers}
+	return p.model.features(ctx, in, func(at, _ int, rows []float64) error {
+		copy(phi[at*width:], rows)
+		return nil
+	})
 }
 
 // judgeKnown returns the suspects among known labels, by the scores that the other known samples give them, and the probability
@@ -135,13 +157,19 @@ func judgeKnown(samples, labels, seen []int, left []float64) ([]score.Suspect, *
 }
 
 // nameClusters finds the class of each cluster by the known samples in it, and notes which clusters and classes have none.
-func nameClusters(config *Config, c *Clustering, samples []int) error {
-	classes := 0
+func nameClusters(r *run, c *Clustering, samples []int) error {
 	var labels, clusters []int
 	for _, i := range samples {
-		labels, clusters = append(labels, config.Known[i]), append(clusters, c.Labels[i])
-		classes = max(classes, config.Known[i]+1)
+		labels = append(labels, r.config.Known[i])
 	}
+	for _, i := range r.group.Here(samples, len(c.Labels)) {
+		clusters = append(clusters, c.Labels[i])
+	}
+	clusters, err := ranks.GatherAll(r.group, "clusters of known samples", clusters, len(samples))
+	if err != nil {
+		return withName(err)
+	}
+	classes := slices.Max(labels) + 1
 	out := c.Classes
 	out.Known, out.Clusters = make([]int, classes), slices.Repeat([]int{known.Unknown}, c.Predictor.Clusters)
 	for _, l := range labels {

@@ -10,12 +10,15 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 
+	"github.com/largemvc/largemvc/comm"
 	"github.com/largemvc/largemvc/internal/testrig/testutil"
+	"github.com/largemvc/largemvc/machine"
 	"github.com/largemvc/largemvc/score"
 )
 
@@ -539,6 +542,46 @@ func TestKnownErrors(t *testing.T) {
 		c.Clusters = 3
 		if _, err := fitAlone(t.Context(), views, c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// TestKnownOnRanks: known labels on several ranks give the classes of one process, with few and with many of them, whether the
+// ranks search neighbours among all samples or have landmarks.
+func TestKnownOnRanks(t *testing.T) {
+	const n = 2500
+	views, truth := blobViews(n, 5, 0.6, 20, 12, 9)
+	for name, c := range map[string]struct{ exact, step int }{
+		"neighbours": {0, 37}, "few, landmarks": {None, 111}, "many, landmarks": {None, 2},
+	} {
+		given := someKnown(truth, c.step)
+		given[111] = (truth[111] + 1) % 5 // a mistake
+		fit := func(starts ...int) []*Clustering {
+			found, errs := make([]*Clustering, len(starts)-1), make([]error, len(starts)-1)
+			var wg sync.WaitGroup
+			for r, world := range comm.Local(len(found)) {
+				wg.Go(func() {
+					lo, hi := starts[r], starts[r+1]
+					found[r], errs[r] = fitAlone(t.Context(), windows(views, lo, hi), Config{
+						Clusters: 5, Epochs: 2, Known: given[lo:hi], Neighborhood: Neighborhood{Exact: c.exact},
+						Machine: machine.Options{Comm: world},
+					})
+				})
+			}
+			wg.Wait()
+			if err := errors.Join(errs...); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			return found
+		}
+		want, all := fit(0, n)[0].Classes, score.Classes{}
+		for _, one := range fit(0, 1024, 2048, n) {
+			all.Labels = append(all.Labels, one.Classes.Labels...)
+			all.Confidence = append(all.Confidence, one.Classes.Confidence...)
+			all.Known, all.Suspects, all.Clusters = one.Classes.Known, one.Classes.Suspects, one.Classes.Clusters
+		}
+		if !reflect.DeepEqual(*want, all) || len(want.Suspects) == 0 {
+			t.Errorf("%s: three ranks have other classes than one process, or no suspects: %+v", name, all)
 		}
 	}
 }

@@ -114,13 +114,18 @@ func (p *Predictor) setAnchors(anchors func(l, v int) []float64, rotated []*prep
 	p.P = p.anchors[p.config.Layers]
 }
 
+// inputColumns returns the number of columns of every input.
+func (p *Predictor) inputColumns() []int {
+	columns := make([]int, len(p.inputs))
+	for k, in := range p.inputs {
+		columns[k] = in.Columns
+	}
+	return columns
+}
+
 // engineSpec is the shape of the network, of stock modules.
 func (p *Predictor) spec() engine.Spec {
-	dims := make([]int, len(p.inputs))
-	for k, in := range p.inputs {
-		dims[k] = in.Columns
-	}
-	return engineSpec(&p.config, p.samples, dims, 1)
+	return engineSpec(&p.config, p.samples, p.inputColumns(), 1)
 }
 
 // String returns the clusters, their sizes and the course of the training in one line.

@@ -105,7 +105,14 @@ func joinRanks(c *Config, group *ranks.Group, n int, views []View) error {
 	}
 	sized := *c
 	sized.forSamples(group.Total(n))
-	return checkRanks(c, views, sized.searched(group.Total(n)))
+	if err := checkRanks(c, views, sized.searched(group.Total(n))); err != nil || c.Known == nil {
+		return err
+	}
+	if len(c.Known) != n {
+		return fmt.Errorf("largemvc: Config.Known has %d labels for the %d samples of this rank", len(c.Known), n)
+	}
+	c.Known, err = ranks.GatherAll(group, "known labels", c.Known, group.Total(n))
+	return withName(err)
 }
 
 // gather returns the views of the samples of all ranks, so few that their neighbours are searched among all of them: every rank

@@ -16,7 +16,7 @@ type Classes struct {
 
 // Suspect is a known label that may be wrong.
 type Suspect struct {
-	Sample int     // number of the sample
+	Sample int     // number of the sample, on several ranks among the samples of all
 	Known  int     // its known label
 	Found  int     // its class by the other known samples
 	Margin float64 // score of Found above the score of Known; the larger, the more suspect

@@ -17,6 +17,7 @@ import (
 	"github.com/largemvc/largemvc/internal/progress"
 	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/machine"
+	"github.com/largemvc/largemvc/score"
 )
 
 // withMPI are the flags that may stand beside -mpi.
@@ -24,7 +25,7 @@ var withMPI = []string{"mpi", "data", "leave-out", "missing-rows", "max-memory",
 	"clusters", "anchors", "layers", "variant", "activation", "preset", "preprocess", "plain-read-out", "neighbors",
 	"epochs", "lr", "seed", "restarts", "tolerance", "patience", "checkpoint", "checkpoint-every", "overwrite", "resume",
 	"workers", "kmeans-starts", "theta0", "rho0", "signs", "one-sided", "lipschitz", "reduction", "detach", "directions",
-	"filter-steps", "neighbor-weight", "held-out-weight", "exact-neighbors", "landmarks", "grace"}
+	"filter-steps", "neighbor-weight", "held-out-weight", "exact-neighbors", "landmarks", "grace", "known"}
 
 // checkMPI refuses what several processes cannot do.
 func (o *fitOptions) checkMPI() error {
@@ -36,8 +37,11 @@ func (o *fitOptions) checkMPI() error {
 			return usagef("fit: -%s cannot be given with -mpi", name)
 		}
 	}
-	if o.resume == "" && o.config.Clusters == 0 {
+	if o.resume == "" && o.config.Clusters == 0 && o.known == "" {
 		return usagef("fit: -mpi reads no classes to count: say with -clusters how many clusters there are")
+	}
+	if o.knownColumn != "" {
+		return usagef("fit: -known %s is no file: with -mpi give a table of labels with a column sample", o.knownColumn)
 	}
 	for _, path := range o.data {
 		if path == standard {
@@ -193,6 +197,9 @@ func (o *fitOptions) fitRank(
 			Name: v.name, Samples: v.rows, Features: v.cols, Source: v.source, Named: v.features != nil,
 		})
 	}
+	if err := o.readKnownOf(ctx, in, lo, hi); err != nil {
+		return nil, nil, nil, err
+	}
 	in.readFor = time.Since(began)
 	o.config.Machine.Comm, o.config.Machine.Overwrite = w, true
 	fitting := time.Now()
@@ -211,12 +218,17 @@ func (o *fitOptions) fitRank(
 	if result == nil {
 		return nil, nil, nil, ended
 	}
+	result.ClassNames = o.classNames
 	return result, in, ended, nil
 }
 
 // writeRank writes what the flags ask for: rank 0 all that there is one of. unfinished says that the training did not finish.
 func (o *fitOptions) writeRank(w world, in *input, c *largemvc.Clustering, unfinished bool, stdout io.Writer) error {
-	if err := o.writeRankLabels(w, in, c, unfinished); err != nil {
+	classes, err := wholeClasses(w, in, c.Classes)
+	if err != nil {
+		return err
+	}
+	if err := o.writeRankLabels(w, in, c, classes, unfinished); err != nil {
 		return err
 	}
 	if o.missingRows {
@@ -232,7 +244,7 @@ func (o *fitOptions) writeRank(w world, in *input, c *largemvc.Clustering, unfin
 		return err
 	}
 	whole := *c
-	whole.Labels, whole.Confidence, whole.Outlier = nil, nil, nil // which are those of one process
+	whole.Labels, whole.Confidence, whole.Outlier, whole.Classes = nil, nil, nil, classes // not of one process
 	o.config.Machine.Comm = nil
 	r, err := newSummary(o, in, &whole, in.readFor)
 	if err != nil {
@@ -265,7 +277,9 @@ func (in *input) countMissing(w world) error {
 }
 
 // writeRankLabels writes -out: each process its own file, or rank 0 the labels of all.
-func (o *fitOptions) writeRankLabels(w world, in *input, c *largemvc.Clustering, unfinished bool) error {
+func (o *fitOptions) writeRankLabels(
+	w world, in *input, c *largemvc.Clustering, classes *score.Classes, unfinished bool,
+) error {
 	if o.out == "" {
 		return nil
 	}
@@ -277,40 +291,71 @@ func (o *fitOptions) writeRankLabels(w world, in *input, c *largemvc.Clustering,
 	if strings.Contains(o.out, "%d") {
 		columns := unpacked(own, c)
 		columns[0].Data = numbers(lo, hi)
+		columns = append(columns, classColumns(c.Classes, o.classNames)...)
 		part := &output{path: numbered(o.out, w.Rank()), unfinished: unfinished}
 		part.partial = &output{path: part.path + partialEnding}
 		return part.write(nil, nil, func(path string) error { return dataset.WriteCSV(path, columns...) })
 	}
-	var all []float64
+	all, err := gathered(w, in.samples, own)
+	if err != nil || w.Rank() > 0 {
+		return err
+	}
+	columns := append(unpacked(all, c), classColumns(classes, o.classNames)...)
+	return o.output("out").write(nil, func(to io.Writer) error { return dataset.EncodeCSV(to, columns...) },
+		func(path string) error { return dataset.WriteCSV(path, columns...) })
+}
+
+// gathered returns on rank 0 the numbers of all samples. Each process gives those of its own, equally many for each sample.
+func gathered(w world, samples int, own []float64) (all []float64, err error) {
+	lo, hi, err := comm.Share(samples, w.Rank(), w.Size())
+	if err != nil {
+		return nil, err
+	}
+	width := len(own) / max(hi-lo, 1)
 	for r := range w.Size() {
-		from, to, err := comm.Share(in.samples, r, w.Size())
+		from, to, err := comm.Share(samples, r, w.Size())
 		if err != nil {
-			return err
+			return nil, err
 		}
-		raw := make([]byte, 24*(to-from))
+		raw := make([]byte, 8*width*(to-from))
 		if r == w.Rank() {
 			if _, err := binary.Encode(raw, binary.LittleEndian, own); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		if err := w.Broadcast(context.Background(), r, raw); err != nil {
-			return err
+			return nil, err
 		}
-		if w.Rank() > 0 {
-			continue
-		}
-		part := make([]float64, 3*(to-from))
+		part := make([]float64, width*(to-from))
 		if _, err := binary.Decode(raw, binary.LittleEndian, part); err != nil {
-			return err
+			return nil, err
 		}
 		all = append(all, part...)
 	}
-	if w.Rank() > 0 {
-		return nil
+	return all, nil
+}
+
+// wholeClasses returns on rank 0 the classes of the samples of all processes; nil without known labels.
+func wholeClasses(w world, in *input, c *score.Classes) (*score.Classes, error) {
+	if c == nil {
+		return nil, nil
 	}
-	columns := unpacked(all, c)
-	return o.output("out").write(nil, func(to io.Writer) error { return dataset.EncodeCSV(to, columns...) },
-		func(path string) error { return dataset.WriteCSV(path, columns...) })
+	own := make([]float64, 0, 2*len(c.Labels))
+	for i, l := range c.Labels {
+		own = append(own, float64(l), 0)
+		if c.Confidence != nil {
+			own[2*i+1] = c.Confidence[i]
+		}
+	}
+	all, err := gathered(w, in.samples, own)
+	out := *c
+	out.Labels, out.Confidence = nil, nil
+	for i := 0; i < len(all); i += 2 {
+		if out.Labels = append(out.Labels, int(all[i])); c.Confidence != nil {
+			out.Confidence = append(out.Confidence, all[i+1])
+		}
+	}
+	return &out, err
 }
 
 // packed are labels with confidence and remoteness, three numbers a sample. What the result lacks is 0.

@@ -160,6 +160,42 @@ func TestMPIMissingRows(t *testing.T) {
 	}
 }
 
+// TestMPIKnown: known labels give the classes of one process, in one file and in one for each process, and in the summary.
+func TestMPIKnown(t *testing.T) {
+	folder := t.TempDir()
+	t.Chdir(folder)
+	writeShards(t, folder, 5000, 700, 1, 4200, 99)
+	known := "sample,label\n"
+	for i := range 80 {
+		known += fmt.Sprintf("%d,class %d\n", 61*i, 61*i%4)
+	}
+	if err := os.WriteFile("known.csv", []byte(known), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const settings = " -known known.csv -quiet -exact-neighbors none -landmarks 100 -epochs 3"
+	code, stdout, stderr := alone(t, "fit -data x0.npy -data x1.npy -out one.csv"+settings)
+	if code != 0 {
+		t.Fatal(stderr)
+	}
+	lines := regexp.MustCompile(`80 known labels of 4 classes|class \d: \d+ known, \d+ samples`)
+	want := lines.FindAllString(stdout, -1)
+	for _, l := range launchers(t) {
+		for _, out := range []string{"many.csv", "part-%d.csv"} {
+			text, err := job(t, l, 2, "-data x0-%d.npy -data x1.npy -out "+out+settings).CombinedOutput()
+			if err != nil {
+				t.Fatalf("%s: %v\n%s", l[0], err, text)
+			}
+			if got := lines.FindAllString(string(text), -1); len(want) != 5 || !slices.Equal(got, want) {
+				t.Errorf("%s: %q, want %q", l[0], got, want)
+			}
+		}
+		_, rest, _ := strings.Cut(contents(t, "part-1.csv"), "\n")
+		if one := contents(t, "one.csv"); contents(t, "many.csv") != one || contents(t, "part-0.csv")+rest != one {
+			t.Errorf("%s: other classes in the files", l[0])
+		}
+	}
+}
+
 // alone runs the command without MPI.
 func alone(t *testing.T, args string) (code int, stdout, stderr string) {
 	c := exec.CommandContext(t.Context(), os.Args[0], strings.Fields(args)...)

@@ -150,7 +150,7 @@ type Output[T kernel.Float] struct {
 
 // Before is an Intake that keeps its inputs before smoothing, in a buffer that asks for it.
 type Before[T kernel.Float] interface {
-	Before(b *prepare.Buffer[T]) []rows.Matrix[T]
+	Before(b *prepare.Buffer[T]) *prepare.Before[T]
 }
 
 // Run takes samples through preprocessing, layers and clusters.
@@ -242,8 +242,9 @@ func (f *Network[T]) each(w *worker[T], inputs []rows.Matrix[T], lo, hi int, out
 	if !ok || out.Each == nil {
 		return nil
 	}
+	before := from.Before(&w.buffer)
 	s := &known.Sample[T]{
-		Smoothed: inputs, Before: from.Before(&w.buffer), H: w.h,
+		Smoothed: inputs, Before: before.Rows, Lengths: before.Lengths, Features: before.Features, H: w.h,
 		Has: func(input, i int) bool { return w.present[input][i] },
 	}
 	return out.Each(lo, hi-lo, s)

@@ -84,6 +84,48 @@ func UnitRows[T kernel.Float](
 	return rows.NewScaled(m, factor), err
 }
 
+// Before has the inputs of some samples before they are smoothed.
+type Before[T kernel.Float] struct {
+	Rows     []rows.Matrix[T]
+	Lengths  [][]float64 // of the standardised rows, for each input (see Lengths)
+	Features []float64   // features that are not constant, for each input
+}
+
+// Lengths sets dst to the norms that rows x of UnitRows, in memory, had before they were taken to norm 1. Their unit makes the
+// mean of their squares over the training samples the number of features of the view that are not constant. It returns that
+// number. Standardisations that take each row by itself give all rows the same norm.
+func Lengths[T kernel.Float](s *Standardiser, v int, length float64, x rows.Matrix[T], dst []float64) float64 {
+	_, d := x.Dims()
+	if length > 0 {
+		d--
+	}
+	d -= s.LeftOut(v)
+	root, average := math.Sqrt(float64(d)), s.Kind.averageLength(d)
+	scale := root / math.Hypot(average, length)
+	m, dense := x.(*denseUnitRows[T])
+	switch {
+	case average == 0:
+		for i := range dst {
+			dst[i] = root
+		}
+	case dense:
+		row := make([]float64, m.cols)
+		for i := range dst {
+			if dst[i] = 0; m.view.Has(i) {
+				dst[i] = scale * math.Sqrt(m.squares(i, row))
+			}
+		}
+	default:
+		_, factors := rows.Unscaled(x)
+		for i, f := range factors {
+			if dst[i] = 0; f > 0 {
+				dst[i] = scale / float64(f)
+			}
+		}
+	}
+	return float64(d)
+}
+
 // tiny is the square of a norm below which values may be too small for float32, or the inverse of the norm too large.
 const tiny = 1e-60
 
@@ -144,19 +186,24 @@ func (m *denseUnitRows[T]) get(n int) *unitScratch[T] {
 	return s
 }
 
-func (m *denseUnitRows[T]) fill(i int, dst []T, row []float64) {
-	if !m.view.Has(i) {
-		clear(dst)
-		return
-	}
+// squares sets row to a row that is present, standardised, and returns the square of its norm.
+func (m *denseUnitRows[T]) squares(i int, row []float64) float64 {
 	own := row[:m.view.Cols]
 	m.view.Row(i, own)
 	m.standardiser.Apply(m.index, own)
 	if m.length > 0 {
 		row[m.view.Cols] = m.length
 	}
+	return kernel.SumSquares(row, 0)
+}
+
+func (m *denseUnitRows[T]) fill(i int, dst []T, row []float64) {
+	if !m.view.Has(i) {
+		clear(dst)
+		return
+	}
 	scale := 0.0
-	if q := kernel.SumSquares(row, 0); q > 0 {
+	if q := m.squares(i, row); q > 0 {
 		scale = 1 / math.Sqrt(q)
 	}
 	kernel.ScaleTo(dst, row, scale)

@@ -27,14 +27,18 @@ type taken[T kernel.Float] struct {
 	dense  []rows.Dense[T] // of the blocks
 	views  []neighbor.View[T]
 	inputs []rows.Matrix[T]
-	links  *neighbor.Links  // of the samples, for Last
-	before []rows.Matrix[T] // the inputs before they were smoothed, if the buffer keeps them
+	links  *neighbor.Links // of the samples, for Last
+	keeps  bool
+	before prepare.Before[T] // the inputs before they were smoothed, if they are kept
 }
 
 func newTaken[T kernel.Float](inputs int) *taken[T] {
 	return &taken[T]{
-		make([]neighbor.Block[T], inputs), make([]rows.Dense[T], inputs), make([]neighbor.View[T], inputs),
-		make([]rows.Matrix[T], inputs), nil, nil,
+		blocks: make([]neighbor.Block[T], inputs), dense: make([]rows.Dense[T], inputs),
+		views: make([]neighbor.View[T], inputs), inputs: make([]rows.Matrix[T], inputs),
+		before: prepare.Before[T]{
+			Rows: make([]rows.Matrix[T], inputs), Lengths: make([][]float64, inputs), Features: make([]float64, inputs),
+		},
 	}
 }
 
@@ -47,6 +51,7 @@ func (s *Transform[T]) Take(
 		t = newTaken[T](len(s.inputs.Inputs))
 		b.Other = t
 	}
+	t.keeps = b.Keeps
 	workers := 1
 	if s.work(views)*(hi-lo) > leastShared {
 		workers = max(b.Workers, 1)
@@ -64,21 +69,16 @@ func (s *Transform[T]) Take(
 	}
 	t.links = links
 	if b.Keeps {
-		t.before = t.before[:0]
-		for _, block := range t.blocks {
-			t.before = append(t.before, rows.NewDense(hi-lo, block.Cols, block.Ld, slices.Clone(block.X)))
+		for k, block := range t.blocks {
+			t.before.Rows[k] = rows.NewDense(hi-lo, block.Cols, block.Ld, slices.Clone(block.X))
 		}
 	}
 	return t.inputs, neighbor.ApplyAll(ctx, s.filters, links, t.blocks, workers)
 }
 
-// Before returns the inputs of the samples that were taken into b last, before they were smoothed; nil if b does not keep them.
-func (s *Transform[T]) Before(b *prepare.Buffer[T]) []rows.Matrix[T] {
-	t, ok := b.Other.(*taken[T])
-	if !ok {
-		return nil
-	}
-	return t.before
+// Before returns the inputs of the samples that were taken into b last, before they were smoothed. b must keep them.
+func (s *Transform[T]) Before(b *prepare.Buffer[T]) *prepare.Before[T] {
+	return &b.Other.(*taken[T]).before
 }
 
 // leastShared is the number of multiplications from which goroutines share samples: below, waking them takes longer.
@@ -96,7 +96,7 @@ func (s *Transform[T]) work(views []view.View) int {
 	return sum
 }
 
-// before sets the blocks of t to the inputs of samples before they are smoothed.
+// before sets the blocks of t to the inputs of samples before they are smoothed, and their lengths if they are kept.
 func (s *Transform[T]) before(ctx context.Context, views []view.View, lo, hi, workers int, t *taken[T]) error {
 	return parallel.For(ctx, workers, len(s.inputs.Inputs), func(_, k int) error {
 		in := &s.inputs.Inputs[k]
@@ -104,6 +104,10 @@ func (s *Transform[T]) before(ctx context.Context, views []view.View, lo, hi, wo
 		unit, err := UnitRows[T](ctx, s.inputs.Standardised, k, x, 1)
 		if err != nil {
 			return err
+		}
+		if t.keeps {
+			st, to := s.inputs.prepare[s.inputs.part[k]], make([]float64, hi-lo)
+			t.before.Features[k], t.before.Lengths[k] = prepare.Lengths(st, in.View, in.Length, unit, to), to
 		}
 		t.blocks[k] = neighbor.Block[T]{
 			X: s.inputs.rows(k, unit, 0, hi-lo, t.blocks[k].X), Ld: neighbor.Stride(in.Columns), Cols: in.Columns,
