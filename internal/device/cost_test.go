@@ -222,7 +222,7 @@ func (c *counter) Close() error                           { return nil }
 // Launch adds the cost of a launch.
 func (c *counter) Launch(m Module, kernel string, l Launch, args ...any) error {
 	size := c.size
-	if text := c.texts[m]; text == productsDouble || text == rowsDouble || text == termsDouble || text == stagesDouble {
+	if isDouble(c.texts[m]) {
 		size = 8
 	}
 	k, err := costOf(kernel, l, size, args)

@@ -31,9 +31,14 @@ func newDistant() *distant {
 	return d
 }
 
+// isDouble says whether a text has the kernels for float64.
+func isDouble(text string) bool {
+	return slices.Contains([]string{productsDouble(), rowsDouble(), termsDouble(), stagesDouble()}, text)
+}
+
 func (d *distant) Load(text string) (Module, error) {
 	m, err := d.Sim.Load(text)
-	d.doubles = append(d.doubles, slices.Contains([]string{productsDouble, rowsDouble, termsDouble, stagesDouble}, text))
+	d.doubles = append(d.doubles, isDouble(text))
 	return m, err
 }
 
@@ -284,8 +289,8 @@ func TestFarRows(t *testing.T) {
 	count(farTerms(t, few))
 	count(farLowest(t))
 	count(farTiles(t))
-	for _, m := range [][2]string{{productsFloat, "fold fold_doubles"}, {rowsFloat, ""}, {termsFloat, ""}, {stagesFloat, ""},
-		{tensorFloat, "split_rows largest"}} {
+	for _, m := range [][2]string{{productsFloat(), "fold fold_doubles"}, {rowsFloat(), ""}, {termsFloat(), ""},
+		{stagesFloat(), ""}, {tensorFloat(), "split_rows largest"}} {
 		module, err := ptx.Parse(m[0])
 		if err != nil {
 			t.Fatal(err)

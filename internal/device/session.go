@@ -36,6 +36,43 @@ func (s *Session) Rows() rows.Device {
 	return s
 }
 
+// OpenSession opens a device for a fit and runs a kernel there: a card or a driver that takes every call and computes nothing
+// would train a network of zeros.
+func OpenSession(must bool) (*Session, error) {
+	drv, err := Open()
+	if err != nil {
+		return nil, err
+	}
+	if err := computes(drv); err != nil {
+		return nil, errors.Join(err, drv.Close())
+	}
+	return NewSession(drv, must), nil
+}
+
+// computes returns an error if the smallest of the kernels has a wrong result.
+func computes(drv Driver) error {
+	k, err := loadKernels[float32](drv)
+	if err != nil {
+		return err
+	}
+	x := []float32{0.25, 1, -2}
+	p, err := drv.Alloc("a check", granule)
+	if err != nil {
+		return err
+	}
+	k.err = drv.Upload(p, rawBytes(x))
+	k.byElement("one_less", len(x), p, p, int32(len(x)))
+	got := make([]float32, len(x))
+	if err := errors.Join(k.failed(), drv.Download(rawBytes(got), p), drv.Free(p)); err != nil {
+		return err
+	}
+	if want := []float32{0.75, 0, 3}; !slices.Equal(got, want) {
+		return fmt.Errorf("%s computes something wrong, %v in place of %v ('largemvc device -selftest' tells more)", drv.Name(),
+			got, want)
+	}
+	return nil
+}
+
 // Name is that of the device.
 func (s *Session) Name() string { return s.drv.Name() }
 

@@ -45,6 +45,14 @@ func Install(c Card) {
 	install()
 }
 
+// Symbol returns a function of the driver, as a library of CUDA does.
+func Symbol(name string) (uintptr, error) {
+	if f := symbol(name); f != 0 {
+		return f, nil
+	}
+	return 0, fmt.Errorf("fake: no %s", name)
+}
+
 // Launches returns how many kernels the card has run, and Complaint what was wrong last, empty for nothing.
 func Launches() int {
 	there.mutex.Lock()
