@@ -22,6 +22,7 @@ import (
 	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/train"
 	"github.com/largemvc/largemvc/internal/unfold"
+	"github.com/largemvc/largemvc/machine"
 )
 
 // lossNetwork is a network with its loss, ready to run. Training changes the values of its nodes alone.
@@ -93,10 +94,17 @@ func newNetworkOn[T kernel.Float](
 			return nil, err
 		}
 	}
+	var refused func(error) error // nil: the CPU does Gorgonia's own operations too
+	switch {
+	case t.onDevice:
+		refused = on.Note
+	case t.fused == nil && c.Machine.Device == machine.CUDA: // runs.openDevice has asked whether this build can
+		refused = func(err error) error { return err }
+	}
 	learn := t.model.Learnables()
 	if !training || len(learn) == 0 {
 		var err error
-		t.machine, err = op.NewMachine(g)
+		t.machine, err = op.NewMachine(g, refused)
 		return t, withName(err)
 	}
 	var grads gorgonia.Nodes
@@ -107,7 +115,7 @@ func newNetworkOn[T kernel.Float](
 	if err != nil {
 		return nil, fmt.Errorf("largemvc: gradients: %w", err)
 	}
-	t.machine, err = op.NewTraining(g, learn, grads)
+	t.machine, err = op.NewTraining(g, refused, learn, grads)
 	return t, withName(err)
 }
 

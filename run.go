@@ -11,6 +11,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/device"
 	"github.com/largemvc/largemvc/internal/meter"
+	"github.com/largemvc/largemvc/internal/op"
 	"github.com/largemvc/largemvc/internal/plan"
 	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
@@ -180,6 +181,9 @@ func (r *run) openDevice() (onDevice, error) {
 	c := r.config
 	if c.Machine.Device == machine.CPU {
 		return onDevice{why: "as was asked for"}, nil
+	}
+	if op.HasEngine && c.Machine.Device == machine.CUDA && c.Machine.Comm == nil && !c.stock() {
+		return onDevice{why: "but for Gorgonia's operations of custom modules, which run on the GPU"}, nil
 	}
 	session, err := r.tryDevice()
 	switch {

@@ -79,6 +79,14 @@ func (s *Session) Name() string { return s.drv.Name() }
 // Left returns what was left to the CPU, and why.
 func (s *Session) Left() []string { return s.left }
 
+// Note adds a reason why the CPU did something that was meant for the device, and returns nil.
+func (s *Session) Note(why error) error {
+	if text := why.Error(); !slices.Contains(s.left, text) {
+		s.left = append(s.left, text)
+	}
+	return nil
+}
+
 // Close closes the device.
 func (s *Session) Close() error {
 	if s == nil {
@@ -115,10 +123,7 @@ func (s *Session) leave(err error) error {
 	if s.must || !errors.As(err, &full) {
 		return err
 	}
-	if text := full.Error(); !slices.Contains(s.left, text) {
-		s.left = append(s.left, text)
-	}
-	return nil
+	return s.Note(full)
 }
 
 // Factory makes the shards of networks on the device of a session, or in memory where there is none or the network does not fit.
@@ -134,7 +139,7 @@ func Factory[T kernel.Float](s *Session) engine.Factory[T] {
 			if s.must {
 				return nil, errSparse
 			}
-			s.left = append(s.left, errSparse.Error())
+			_ = s.Note(errSparse)
 			return engine.InMemory(spec, x, present, h0)
 		}
 		shard, err := New(s.drv, spec, x, present, h0, true)
