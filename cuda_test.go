@@ -86,8 +86,8 @@ func penalty(net Network) (*Node, error) {
 	return gorgonia.Add(term, must(gorgonia.Square(theta)))
 }
 
-// TestCUDAEngine: on a card that refuses Gorgonia's engine, a fit on the CPU does not ask for one, and a fit on the card has the CPU
-// run Gorgonia's operations and says why. Custom modules, whose operations alone are for the card, are an error there.
+// TestCUDAEngine: on a card that refuses Gorgonia's engine, a fit on the CPU does not ask for one, and a fit on the card has the
+// CPU run Gorgonia's operations and says why. Custom modules, whose operations alone are for the card, are an error there.
 func TestCUDAEngine(t *testing.T) {
 	if card {
 		t.Skip("the card at hand has managed memory")

@@ -94,13 +94,7 @@ func newNetworkOn[T kernel.Float](
 			return nil, err
 		}
 	}
-	var refused func(error) error // nil: the CPU does Gorgonia's own operations too
-	switch {
-	case t.onDevice:
-		refused = on.Note
-	case t.fused == nil && c.Machine.Device == machine.CUDA: // runs.openDevice has asked whether this build can
-		refused = func(err error) error { return err }
-	}
+	refused := t.refused(on)
 	learn := t.model.Learnables()
 	if !training || len(learn) == 0 {
 		var err error
@@ -117,6 +111,18 @@ func newNetworkOn[T kernel.Float](
 	}
 	t.machine, err = op.NewTraining(g, refused, learn, grads)
 	return t, withName(err)
+}
+
+// refused returns the function that takes the reason if Gorgonia's own operations cannot run on the device. It is nil if they are
+// for the CPU.
+func (t *lossNetwork[T]) refused(on *device.Session) func(error) error {
+	switch {
+	case t.onDevice:
+		return on.Note
+	case t.fused == nil && t.config.Machine.Device == machine.CUDA: // custom modules, in a build that openDevice has looked at
+		return func(err error) error { return err }
+	}
+	return nil
 }
 
 // readOuts are nodes with copies of what is wanted of a network of other modules than the stock ones.

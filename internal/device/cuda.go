@@ -385,6 +385,9 @@ func (d *cudaDriver) SharedMemory() int { return int(d.shared) }
 
 func (d *cudaDriver) Name() string { return d.name }
 
+// Version returns the version of CUDA that the driver has.
+func (d *cudaDriver) Version() string { return fmt.Sprintf("%d.%d", d.version/1000, d.version%1000/10) }
+
 // Close destroys the context, and with it all that is on the device. It may be called again.
 func (d *cudaDriver) Close() error {
 	if d.context == 0 {

@@ -67,7 +67,7 @@ func computes(drv Driver) error {
 		return err
 	}
 	if want := []float32{0.75, 0, 3}; !slices.Equal(got, want) {
-		return fmt.Errorf("%s computes something wrong, %v in place of %v ('largemvc device -selftest' tells more)", drv.Name(),
+		return fmt.Errorf("%s computes something wrong, %v in place of %v (see 'largemvc device -selftest')", drv.Name(),
 			got, want)
 	}
 	return nil
