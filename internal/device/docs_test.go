@@ -10,9 +10,9 @@ import (
 	"github.com/largemvc/largemvc/internal/engine"
 )
 
-var update = flag.Bool("update", false, "write the tables of docs/gpu.md")
+var update = flag.Bool("update", false, "write the tables of docs/gpu-kernels.md")
 
-// tables returns the tables of docs/gpu.md.
+// tables returns the tables of docs/gpu-kernels.md.
 func tables(t *testing.T) string {
 	var out strings.Builder
 	for _, c := range []struct {
@@ -51,7 +51,7 @@ func tables(t *testing.T) string {
 
 // The tables of the document are what CountEpoch says; -update writes them.
 func TestTablesAreInTheDocument(t *testing.T) {
-	const path, begin, end = "../../docs/gpu.md", "<!-- tables -->\n", "<!-- end of tables -->\n"
+	const path, begin, end = "../../docs/gpu-kernels.md", "<!-- tables -->\n", "<!-- end of tables -->\n"
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func TestTablesAreInTheDocument(t *testing.T) {
 	before, rest, ok := strings.Cut(string(text), begin)
 	was, after, closed := strings.Cut(rest, end)
 	if !ok || !closed {
-		t.Fatal("docs/gpu.md has no place for the tables")
+		t.Fatal("docs/gpu-kernels.md has no place for the tables")
 	}
 	made := tables(t) + "\n"
 	if *update {
@@ -69,6 +69,6 @@ func TestTablesAreInTheDocument(t *testing.T) {
 		return
 	}
 	if was != made {
-		t.Error("the tables of docs/gpu.md are not those of CountEpoch: go test ./internal/device -run Document -update")
+		t.Error("the tables of docs/gpu-kernels.md are not those of CountEpoch: go test ./internal/device -run Document -update")
 	}
 }
