@@ -24,8 +24,8 @@ type Cost struct {
 	// counting as three. Both count a fused multiply-add as two.
 	Useful, Executed int64
 	Unit             Unit
-	// Blocks is the number of blocks, and Busy the operations for which the launches take the time: those executed, and those that
-	// processors without a block, or with too few warps, do not do meanwhile.
+	// Blocks is the number of blocks, and Busy the operations for which the launches take the time: those executed, and those
+	// that processors without a block, or with too few warps, do not do meanwhile.
 	Blocks int64
 	Busy   float64
 }
@@ -348,8 +348,10 @@ func costOf(kernel string, l Launch, size int64, args []any) (Cost, error) {
 		different := toInt(args[3] != args[4])
 		rows(2+int64(different), 0, 8, 9, 3, 6, 7)
 		k.Unit = Double
-	case "direct_residual", "subtract_direct": // rows that are not direct: their flags
-		k.Read = int64(l.Grid[0])
+	case "direct_residual": // rows that are not direct: their flags
+		k.Read = at(7)
+	case "subtract_direct":
+		k.Read = at(8)
 	case "trust":
 		k.Read, k.Written, k.Useful, k.Unit = at(6)*(8+at(5)*size), at(6)*4*size, 8*at(6), Double
 	case "one_less":

@@ -167,13 +167,13 @@ func kernelOver(name string, l Launch, size int64, args []any) (rowKernel, bool)
 		set(1, 1)
 		set(number(7)*size, 3, 4, 5)
 	case "direct_residual":
-		k.n, k.perBlock = 7, 1
+		k.n, k.perBlock = 7, directRows
 		set(8, 0)
 		set(1, 1)
 		set(number(3)*size, 2)
 		set(number(5)*size, 4)
 	case "subtract_direct":
-		k.n, k.perBlock = 8, 1
+		k.n, k.perBlock = 8, directRows
 		set(number(6)*size, 0, 5)
 		set(size, 1)
 		set(1, 2)

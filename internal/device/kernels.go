@@ -146,6 +146,7 @@ const (
 	fewColumns = 16
 	rowThreads = 128 // of a block of the kernels for rows, which has a warp for each of fourRows rows
 	fourRows   = 4
+	directRows = 64 // of a block of the kernels for direct rows
 )
 
 // timesTile chooses the tile of an n×ld result.
