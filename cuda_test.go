@@ -39,30 +39,20 @@ func init() {
 		cuda.Register()
 	}
 	registered = device.Kinds()
-	device.Unregister("CUDA")
+	if !card {
+		registered[0].Open = func() (device.Driver, error) { return device.OpenCUDA(fake.Symbol) }
+	}
 }
 
-// TestCUDAFit: a whole fit through gorgonia.org/cu, with a loss term of Gorgonia's own operations, whose gradients by H and by a
+// TestCUDAFit: a whole fit on the card, with a loss term of Gorgonia's own operations, whose gradients by H and by a
 // parameter take part, has the losses and the labels of the CPU.
 func TestCUDAFit(t *testing.T) {
 	if len(registered) != 1 {
 		t.Fatalf("kinds of devices: %v", registered)
 	}
-	device.Register(registered[0].Name, registered[0].Open)
-	defer device.Unregister(registered[0].Name)
+	simulated(t, registered[0].Open)
 	views, config := shallow()
-	config.ExtraLoss = func(net Network) (*Node, error) {
-		h, err := net.H(1)
-		if err != nil {
-			return nil, err
-		}
-		term, err := gorgonia.Mean(must(gorgonia.Square(h)))
-		if err != nil {
-			return nil, err
-		}
-		theta := net.Learnables()[0]
-		return gorgonia.Add(term, must(gorgonia.Square(theta)))
-	}
+	config.ExtraLoss = penalty
 	want, got := mustFit(t, views, on(machine.CPU, config)), mustFit(t, views, on(machine.CUDA, config))
 	if !slices.Equal(got.Labels, want.Labels) {
 		t.Errorf("labels %v, on the CPU %v", got.Labels, want.Labels)
@@ -79,6 +69,53 @@ func TestCUDAFit(t *testing.T) {
 	plain.ExtraLoss = nil
 	if without := mustFit(t, views, on(machine.CPU, plain)); without.Loss[len(without.Loss)-1] == want.Loss[len(want.Loss)-1] {
 		t.Error("the term takes no part")
+	}
+}
+
+// penalty is a loss term of Gorgonia's own operations.
+func penalty(net Network) (*Node, error) {
+	h, err := net.H(1)
+	if err != nil {
+		return nil, err
+	}
+	term, err := gorgonia.Mean(must(gorgonia.Square(h)))
+	if err != nil {
+		return nil, err
+	}
+	theta := net.Learnables()[0]
+	return gorgonia.Add(term, must(gorgonia.Square(theta)))
+}
+
+// TestCUDAEngine: on a card that refuses Gorgonia's engine, a fit on the CPU does not ask for one, and a fit on the card has the
+// CPU run Gorgonia's operations and says why. Custom modules, whose operations alone are for the card, are an error there.
+func TestCUDAEngine(t *testing.T) {
+	if card {
+		t.Skip("the card at hand has managed memory")
+	}
+	unmanaged := fake.Ampere
+	unmanaged.Unmanaged = true
+	fake.Install(unmanaged)
+	defer fake.Install(fake.Ampere)
+	simulated(t, registered[0].Open)
+	views, config := shallow()
+	config.ExtraLoss = penalty
+	want := mustFit(t, views, on(machine.CPU, config))
+	if c := fake.Complaint(); c != "" || fake.Launches() != 0 {
+		t.Errorf("a fit on the CPU used the card: %s", c)
+	}
+	got := mustFit(t, views, on(machine.CUDA, config))
+	if !slices.Equal(got.Labels, want.Labels) || got.Ran.Device == "CPU" ||
+		!strings.Contains(got.Ran.Why, "left to the CPU: Gorgonia's own operations: ") {
+		t.Errorf("labels %v, on the CPU %v; ran on %v", got.Labels, want.Labels, got.Ran)
+	}
+	config.Noise = &ownNoise{}
+	if _, err := fitAlone(t.Context(), views, on(machine.CUDA, config)); err == nil ||
+		!strings.Contains(err.Error(), "Gorgonia's own operations: ") {
+		t.Errorf("custom modules: %v", err)
+	}
+	fake.Install(fake.Ampere)
+	if got := mustFit(t, views, on(machine.CUDA, config)); fake.Launches() == 0 || !strings.Contains(got.Ran.Why, "on the GPU") {
+		t.Errorf("custom modules launched %d kernels, ran on %v", fake.Launches(), got.Ran)
 	}
 }
 
@@ -124,7 +161,7 @@ func TestKnownIssueNoDeviceOp(t *testing.T) {
 		t.Errorf("the process ends otherwise: %s", out)
 	}
 	g, sum := sumOfPairs(t)
-	machine, err := op.NewMachine(g)
+	machine, err := op.NewMachine(g, optest.Must)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +177,7 @@ func TestKnownIssueNoDeviceOp(t *testing.T) {
 // The two ways to a machine.
 var (
 	gorgonias = func(g *gorgonia.ExprGraph) (gorgonia.VM, error) { return gorgonia.NewTapeMachine(g), nil }
-	ours      = func(g *gorgonia.ExprGraph) (gorgonia.VM, error) { return op.NewMachine(g) }
+	ours      = func(g *gorgonia.ExprGraph) (gorgonia.VM, error) { return op.NewMachine(g, optest.Must) }
 )
 
 // computed returns the value of a node that build makes of the input x, as a machine computes it that is made on one thread.
@@ -237,7 +274,7 @@ func TestKnownIssueDeviceAllocator(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "oomError") {
 		t.Errorf("the memory is enough now: %v", err)
 	}
-	got, err := run(func(g *gorgonia.ExprGraph) (gorgonia.VM, error) { return op.NewMachine(g) })
+	got, err := run(func(g *gorgonia.ExprGraph) (gorgonia.VM, error) { return op.NewMachine(g, optest.Must) })
 	if want := float64((2 + 4*count) * (1 + 4*count)); err != nil || got != want {
 		t.Errorf("%g, %v; want %g", got, err, want)
 	}
@@ -261,7 +298,7 @@ func TestKnownIssueMachineThread(t *testing.T) {
 	}
 	for range 20 {
 		g, y := chain(t, 3)
-		machine, err := op.NewMachine(g)
+		machine, err := op.NewMachine(g, optest.Must)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -314,7 +351,7 @@ func TestKnownIssueMachineStays(t *testing.T) {
 	if collected(func(g *gorgonia.ExprGraph) (gorgonia.VM, error) { return gorgonia.NewTapeMachine(g), nil }) {
 		t.Error("a closed machine is let go of now")
 	}
-	if !collected(func(g *gorgonia.ExprGraph) (gorgonia.VM, error) { return op.NewMachine(g) }) {
+	if !collected(func(g *gorgonia.ExprGraph) (gorgonia.VM, error) { return op.NewMachine(g, optest.Must) }) {
 		t.Error("the work of a closed machine is kept")
 	}
 }
@@ -411,7 +448,7 @@ func TestKnownIssueDeviceValues(t *testing.T) {
 	for range 5 {
 		last = must(gorgonia.Add(last, gorgonia.NewConstant(1.0)))
 	}
-	machine, err := op.NewMachine(g)
+	machine, err := op.NewMachine(g, optest.Must)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -462,7 +499,7 @@ func TestKnownIssueKernelNames(t *testing.T) {
 		y := must(f(x))
 		var value gorgonia.Value
 		gorgonia.Read(y, &value)
-		machine, err := op.NewMachine(g)
+		machine, err := op.NewMachine(g, optest.Must)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -489,7 +526,7 @@ func TestKnownIssueSeveralMachines(t *testing.T) {
 			g, y := chain(t, 5)
 			var value gorgonia.Value
 			gorgonia.Read(y, &value)
-			machine, err := op.NewMachine(g)
+			machine, err := op.NewMachine(g, optest.Must)
 			if err != nil {
 				t.Error(err)
 				return

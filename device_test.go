@@ -19,6 +19,9 @@ import (
 	"github.com/largemvc/largemvc/machine"
 )
 
+// The tests have the GPUs that they ask for, and no card of the machine.
+func init() { device.Unregister("CUDA") }
+
 // simulated makes what open returns the GPU of the test; nil: the simulator.
 func simulated(t *testing.T, open func() (device.Driver, error)) {
 	t.Helper()
@@ -26,7 +29,12 @@ func simulated(t *testing.T, open func() (device.Driver, error)) {
 		open = func() (device.Driver, error) { return &simdevice.Sim{}, nil }
 	}
 	device.Register("CUDA", open)
-	t.Cleanup(func() { device.Unregister("CUDA") })
+	least := leastTraining
+	leastTraining = 0
+	t.Cleanup(func() {
+		device.Unregister("CUDA")
+		leastTraining = least
+	})
 }
 
 // on returns the configuration on a device.
@@ -142,7 +150,7 @@ func TestDeviceThatCannot(t *testing.T) {
 		config Config
 		say    []string
 	}{
-		"no driver in the program": {nil, views, config, []string{"without the tag cuda", "docs/gpu.md"}},
+		"no driver in the program": {nil, views, config, []string{"no driver for GPUs", "docs/gpu.md"}},
 		"no driver on the machine": {
 			func() (device.Driver, error) { return nil, errors.New("libcuda.so.1 was not found") }, views, config,
 			[]string{"CUDA: libcuda.so.1 was not found"},
@@ -168,8 +176,8 @@ func TestDeviceThatCannot(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if x.open != nil {
-				simulated(t, x.open)
+			if simulated(t, x.open); x.open == nil {
+				device.Unregister("CUDA")
 			}
 			_, err := fitAlone(context.Background(), x.views, on(machine.CUDA, x.config))
 			got := mustFit(t, x.views, x.config)
@@ -206,6 +214,10 @@ func TestDeviceAuto(t *testing.T) {
 	config.Epochs = 1
 	if got := mustFit(t, views, config); got.Ran != (machine.Ran{Device: "the simulator", Why: "which is there"}) {
 		t.Errorf("Auto ran on %v", got.Ran)
+	}
+	leastTraining = 10e9
+	if got := mustFit(t, views, config); got.Ran.Device != "CPU" || !strings.Contains(got.Ran.Why, "too short") {
+		t.Errorf("a short training by Auto ran on %v", got.Ran)
 	}
 	config.Float64 = true
 	if got := mustFit(t, views, config); got.Ran.Device != "CPU" || !strings.Contains(got.Ran.Why, "float64") {
@@ -459,7 +471,7 @@ func TestDevicePredictThatCannot(t *testing.T) {
 		views []View
 		say   string
 	}{
-		"no driver in the program": {nil, plain.Predictor, views, "without the tag cuda"},
+		"no driver in the program": {nil, plain.Predictor, views, "no driver for GPUs"},
 		"an old card": {
 			func() (device.Driver, error) { return &broken{major: 6}, nil }, plain.Predictor, views, "compute capability 6.1",
 		},

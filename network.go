@@ -22,6 +22,7 @@ import (
 	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/train"
 	"github.com/largemvc/largemvc/internal/unfold"
+	"github.com/largemvc/largemvc/machine"
 )
 
 // lossNetwork is a network with its loss, ready to run. Training changes the values of its nodes alone.
@@ -93,10 +94,11 @@ func newNetworkOn[T kernel.Float](
 			return nil, err
 		}
 	}
+	refused := t.refused(on)
 	learn := t.model.Learnables()
 	if !training || len(learn) == 0 {
 		var err error
-		t.machine, err = op.NewMachine(g)
+		t.machine, err = op.NewMachine(g, refused)
 		return t, withName(err)
 	}
 	var grads gorgonia.Nodes
@@ -107,8 +109,20 @@ func newNetworkOn[T kernel.Float](
 	if err != nil {
 		return nil, fmt.Errorf("largemvc: gradients: %w", err)
 	}
-	t.machine, err = op.NewTraining(g, learn, grads)
+	t.machine, err = op.NewTraining(g, refused, learn, grads)
 	return t, withName(err)
+}
+
+// refused returns the function that takes the reason if Gorgonia's own operations cannot run on the device. It is nil if they are
+// for the CPU.
+func (t *lossNetwork[T]) refused(on *device.Session) func(error) error {
+	switch {
+	case t.onDevice:
+		return on.Note
+	case t.fused == nil && t.config.Machine.Device == machine.CUDA: // custom modules, in a build that openDevice has looked at
+		return func(err error) error { return err }
+	}
+	return nil
 }
 
 // readOuts are nodes with copies of what is wanted of a network of other modules than the stock ones.

@@ -308,11 +308,7 @@ func (p *Predictor) tryDevice(views []view.View, must bool) (*device.Session, er
 	if p.config.Float64 && !must {
 		return nil, errors.New("float64 is for the CPU unless a GPU is asked for")
 	}
-	drv, err := device.Open()
-	if err != nil {
-		return nil, err
-	}
-	return device.NewSession(drv, must), nil
+	return device.OpenSession(must)
 }
 
 // noveltySteps is the number of equal steps of the quantiles that a model keeps.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/device"
 	"github.com/largemvc/largemvc/internal/meter"
+	"github.com/largemvc/largemvc/internal/op"
 	"github.com/largemvc/largemvc/internal/plan"
 	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
@@ -188,6 +189,9 @@ func (r *run) openDevice() (onDevice, error) {
 	if c.Machine.Device == machine.CPU {
 		return onDevice{why: "as was asked for"}, nil
 	}
+	if op.HasEngine && c.Machine.Device == machine.CUDA && c.Machine.Comm == nil && !c.stock() {
+		return onDevice{why: "but for Gorgonia's operations of custom modules, which run on the GPU"}, nil
+	}
 	session, err := r.tryDevice()
 	switch {
 	case err == nil && c.Machine.Device == machine.CUDA:
@@ -200,32 +204,47 @@ func (r *run) openDevice() (onDevice, error) {
 	return onDevice{why: err.Error()}, nil
 }
 
+// leastTraining is the time of the training (ns of one processor, estimated) from which auto looks for a GPU. A GPU takes about
+// 2 s to start.
+var leastTraining = 10e9
+
+// forCPU says why the fit does not go to a GPU, whatever GPU there is. With must, one is asked for.
+func (r *run) forCPU(must bool) error {
+	c, views := r.config, r.views
+	if c.Machine.Comm != nil {
+		return errors.New("several processes compute on their CPUs")
+	}
+	if !c.stock() {
+		return errors.New("modules that are not from this package are trained on the CPU")
+	}
+	for v, x := range views {
+		if x.Sparse != nil && c.Neighborhood.Neighbors == None {
+			return fmt.Errorf("%s is sparse, and without neighbours sparse views are trained on the CPU", x.Label(v))
+		}
+	}
+	if slices.ContainsFunc(views, view.View.Streams) && c.Neighborhood.Neighbors == None {
+		return errors.New("rows that are read whenever they are needed are trained on the CPU")
+	}
+	if c.Float64 && !must {
+		return errors.New("float64 is for the CPU unless a GPU is asked for")
+	}
+	if costs := planOf(c, views).Costs(); !must && costs[meter.Training] < leastTraining {
+		return errors.New("the training is too short for a GPU to pay")
+	}
+	return nil
+}
+
 // tryDevice opens a device, or says why the fit cannot run on one.
 func (r *run) tryDevice() (*device.Session, error) {
 	c, views := r.config, r.views
 	must := c.Machine.Device == machine.CUDA
-	if c.Machine.Comm != nil {
-		return nil, errors.New("several processes compute on their CPUs")
+	if err := r.forCPU(must); err != nil {
+		return nil, err
 	}
-	if !c.stock() {
-		return nil, errors.New("modules that are not from this package are trained on the CPU")
-	}
-	for v, x := range views {
-		if x.Sparse != nil && c.Neighborhood.Neighbors == None {
-			return nil, fmt.Errorf("%s is sparse, and without neighbours sparse views are trained on the CPU", x.Label(v))
-		}
-	}
-	if slices.ContainsFunc(views, view.View.Streams) && c.Neighborhood.Neighbors == None {
-		return nil, errors.New("rows that are read whenever they are needed are trained on the CPU")
-	}
-	if c.Float64 && !must {
-		return nil, errors.New("float64 is for the CPU unless a GPU is asked for")
-	}
-	drv, err := device.Open()
+	s, err := device.OpenSession(must)
 	if err != nil {
 		return nil, err
 	}
-	s := device.NewSession(drv, must)
 	dims, size := make([]int, len(views)), int64(4)
 	for v, x := range views {
 		dims[v] = x.Cols

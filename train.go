@@ -159,7 +159,7 @@ func encodeStart[T kernel.Float](ctx context.Context, in *prepared[T], c *Config
 			}
 		}
 		values = learnedBy(e.Prefix, module.Learnables())
-		machine, err := op.NewMachine(e.G)
+		machine, err := op.NewMachine(e.G, nil)
 		if err != nil {
 			return err
 		}

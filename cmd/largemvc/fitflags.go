@@ -142,7 +142,7 @@ func fitFlags(o *fitOptions) *flags {
 	f.value(among(&o.float, "32", "64"), "float", "arithmetic in `32|64` bits")
 	f.int(&c.Machine.Workers, "workers", 0, "`N` threads; 0: all cores, with -mpi the cores of a process")
 	f.text(&c.Machine.Device, "device",
-		"device of the training: `auto|cpu|cuda`. auto: a GPU if the program has a driver for it and the fit can run "+
+		"device of the training: `auto|cpu|cuda`. auto: a GPU if there is one and the fit is long and can run "+
 			"there,\nelse the cpu; cuda: a GPU, or an error ('largemvc device' lists GPUs, docs/gpu.md)")
 	f.bool(&o.mpi, "mpi", "fit together with the other processes of mpirun, srun or the mpi-operator, which each read a "+
 		"part of the rows.\n%d in -data FILE stands for the numbers of the parts, in -out FILE for the process (docs/mpi.md)")

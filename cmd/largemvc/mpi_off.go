@@ -2,7 +2,7 @@
 
 package main
 
-// joinMPI says how to get a command that can join the processes of a job. This one is linked statically, which loads no library.
+// joinMPI says how to get a command that can join the processes of a job.
 func joinMPI() (world, error) {
 	return nil, usagef("fit: this command was built without MPI: build it with go build -tags mpi ./cmd/largemvc")
 }

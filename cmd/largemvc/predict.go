@@ -57,8 +57,8 @@ func predictFlags(o *predictOptions) *flags {
 	f.bool(&o.quiet, "quiet", "show no progress on standard error")
 	f.int(&o.workers, "workers", 0, "`N` threads; 0: all cores")
 	o.device = machine.CPU
-	f.text(&o.device, "device", "device of the network, for labels and -embedding: `auto|cpu|cuda`. auto: a GPU if the "+
-		"program has a driver for it and the model\ncan run there, else the cpu; cuda: a GPU, or an error (docs/gpu.md). "+
+	f.text(&o.device, "device", "device of the network, for labels and -embedding: `auto|cpu|cuda`. auto: a GPU if "+
+		"there is one and the model\ncan run there, else the cpu; cuda: a GPU, or an error (docs/gpu.md). "+
 		"Neighbours are always searched on the cpu")
 	f.first("largemvc predict -model model.safetensors -data new.csv -out new-labels.csv",
 		"model model.safetensors", "data new.csv", "out new-labels.csv", "report new.html", "embedding h.npz", "labels species",

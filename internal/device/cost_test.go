@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/largemvc/largemvc/internal/engine"
@@ -23,6 +24,10 @@ type Cost struct {
 	// counting as three. Both count a fused multiply-add as two.
 	Useful, Executed int64
 	Unit             Unit
+	// Blocks is the number of blocks, and Busy the operations for which the launches take the time: those executed, and those
+	// that processors without a block, or with too few warps, do not do meanwhile.
+	Blocks int64
+	Busy   float64
 }
 
 // Unit is what does most of a kernel's operations.
@@ -42,19 +47,32 @@ type Card struct {
 	Rates     [3]float64 // operations/s of each Unit
 	Reached   [3]float64 // the share of a rate that kernels are assumed to reach
 	Launch    float64    // seconds of a launch
+	Block     float64    // seconds of a block that ends at once
 	Bus       float64    // bytes/s of a transfer
 	Transfer  float64    // seconds that one takes besides
 }
 
+// The processors of an H100, and the warps of a processor with which kernels reach their share of its rate.
+const (
+	processors = 132
+	fullWarps  = 8
+)
+
 // H100 has the rates of the data sheet of an H100 SXM, 3.0 TB/s of its 3.35, and assumed shares.
 var H100 = Card{Name: "H100 SXM", Bandwidth: 3.0e12, Rates: [3]float64{66.9e12, 33.5e12, 989e12},
 	Reached: [3]float64{0.65, 0.5, 0.5},
-	Launch:  3e-6, Bus: 12e9, Transfer: 10e-6}
+	Launch:  3e-6, Block: 0.45e-9, Bus: 8e9, Transfer: 15e-6}
 
-// Seconds is the longer of the time for a cost's bytes and that for its operations, and that of its launches.
+// Seconds is the longest of the times for a cost's bytes, for its operations and for its blocks, and the time of its launches.
 func (c *Card) Seconds(k Cost) float64 {
-	work := float64(k.Executed) / (c.Rates[k.Unit] * c.Reached[k.Unit])
-	return max(float64(k.Read+k.Written)/c.Bandwidth, work) + c.Launch*float64(k.Launches)
+	work := k.Busy / (c.Rates[k.Unit] * c.Reached[k.Unit])
+	return max(float64(k.Read+k.Written)/c.Bandwidth, work, c.Block*float64(k.Blocks)) + c.Launch*float64(k.Launches)
+}
+
+// busy is how much longer the blocks of a launch take than on processors that are all busy to the end.
+func busy(blocks int64, threads int) float64 {
+	each := float64((blocks + processors - 1) / processors)
+	return each * processors / float64(blocks) * max(1, fullWarps*32/(each*float64(threads)))
 }
 
 // Epoch is the cost of an epoch: all passes of a forward and a backward sweep and the wide products of the Procrustes steps.
@@ -62,15 +80,16 @@ type Epoch struct {
 	Kernels   []Cost // by name, the most bytes first
 	Up, Down  int64  // bytes of transfers
 	Transfers int
-	Memory    int64 // of the device
-	X         int64 // bytes of the rows
-	Passes    int   // that read X
-	ReadsOfX  int   // by all kernels
+	Memory    int64   // of the device
+	X         int64   // bytes of the rows
+	Passes    int     // that read X
+	ReadsOfX  int     // by all kernels
+	Host      float64 // seconds of eigenvectors
 }
 
-// Seconds estimates an epoch without the host's own work: eigenvectors, and what is small.
+// Seconds estimates an epoch. Of the host's own work it has the eigenvectors; the rest is small.
 func (e *Epoch) Seconds(c *Card) float64 {
-	s := float64(e.Up+e.Down)/c.Bus + c.Transfer*float64(e.Transfers)
+	s := e.Host + float64(e.Up+e.Down)/c.Bus + c.Transfer*float64(e.Transfers)
 	for _, k := range e.Kernels {
 		s += c.Seconds(k)
 	}
@@ -91,7 +110,8 @@ func CountEpoch[T kernel.Float](spec *engine.Spec, tensors bool) (*Epoch, error)
 	if err != nil {
 		return nil, err
 	}
-	e := &Epoch{Memory: s.mem.total}
+	// Eigenvectors of m = 100 take 2 ms for each layer, views side by side, in the forward sweep and again in the backward one.
+	e := &Epoch{Memory: s.mem.total, Host: 2 * float64(spec.Layers) * 2e-3 * math.Pow(float64(spec.Anchors)/100, 3)}
 	for v, ldx := range s.plan.ldx {
 		e.X += int64(s.plan.n) * int64(ldx) * s.plan.size
 		if tensors && s.plan.mayTensor() {
@@ -222,7 +242,7 @@ func (c *counter) Close() error                           { return nil }
 // Launch adds the cost of a launch.
 func (c *counter) Launch(m Module, kernel string, l Launch, args ...any) error {
 	size := c.size
-	if text := c.texts[m]; text == productsDouble || text == rowsDouble || text == termsDouble || text == stagesDouble {
+	if isDouble(c.texts[m]) {
 		size = 8
 	}
 	k, err := costOf(kernel, l, size, args)
@@ -247,6 +267,8 @@ func (c *counter) Launch(m Module, kernel string, l Launch, args ...any) error {
 		c.costs[name] = sum
 	}
 	sum.Launches++
+	blocks := int64(l.Grid[0]) * int64(l.Grid[1]) * int64(l.Grid[2])
+	sum.Blocks, sum.Busy = sum.Blocks+blocks, sum.Busy+float64(k.Executed)*busy(blocks, l.Block)
 	sum.Read, sum.Written = sum.Read+k.Read, sum.Written+k.Written
 	sum.Useful, sum.Executed = sum.Useful+k.Useful, sum.Executed+k.Executed
 	return nil
@@ -326,8 +348,10 @@ func costOf(kernel string, l Launch, size int64, args []any) (Cost, error) {
 		different := toInt(args[3] != args[4])
 		rows(2+int64(different), 0, 8, 9, 3, 6, 7)
 		k.Unit = Double
-	case "direct_residual", "subtract_direct": // rows that are not direct: their flags
-		k.Read = int64(l.Grid[0])
+	case "direct_residual": // rows that are not direct: their flags
+		k.Read = at(7)
+	case "subtract_direct":
+		k.Read = at(8)
 	case "trust":
 		k.Read, k.Written, k.Useful, k.Unit = at(6)*(8+at(5)*size), at(6)*4*size, 8*at(6), Double
 	case "one_less":

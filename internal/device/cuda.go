@@ -1,121 +1,233 @@
-//go:build cuda
+//go:build ((linux && !android && (amd64 || arm64)) || (windows && amd64)) && !nogpu
 
 package device
-
-// #include <stdlib.h>
-// #include <cuda.h>
-//
-// // load compiles a text of PTX; what the compiler says of a fault stands in log.
-// static CUresult load(CUmodule *m, const char *text, char *log, size_t size) {
-//   CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-//   void *values[] = {log, (void *)size};
-//   log[0] = 0;
-//   return cuModuleLoadDataEx(m, text, 2, options, values);
-// }
-import "C"
 
 import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"runtime"
 	"strings"
 	"unsafe"
 
-	"gorgonia.org/cu"
-
-	"github.com/largemvc/largemvc/internal/cuda"
+	"github.com/ebitengine/purego"
 )
 
-func init() { Register("CUDA", func() (Driver, error) { return openCUDA() }) }
+func init() { Register("CUDA", func() (Driver, error) { return OpenCUDA(findCUDA) }) }
 
-// cudaDriver is the first device of the NVIDIA driver, which CUDA_VISIBLE_DEVICES may choose, with a context of its own. Contexts
-// belong to threads, so that all calls are made by one goroutine on a thread of its own.
-type cudaDriver struct {
-	calls   chan func()
-	ended   chan struct{}
-	context *cu.Ctx
-	modules []cudaModule
+// symbol numbers the functions of the NVIDIA driver's library that are called.
+type symbol int
 
-	name         string
-	major, minor int
-	shared       int // bytes of shared memory of a block, if it asks for them
+const (
+	cuInit symbol = iota
+	cuDriverGetVersion
+	cuGetErrorString
+	cuDeviceGetCount
+	cuDeviceGet
+	cuDeviceGetName
+	cuDeviceGetAttribute
+	cuCtxCreate
+	cuCtxDestroy
+	cuCtxPushCurrent
+	cuCtxPopCurrent
+	cuCtxSynchronize
+	cuMemAlloc
+	cuMemFree
+	cuMemGetInfo
+	cuMemcpyHtoD
+	cuMemcpyDtoH
+	cuMemsetD8
+	cuModuleLoadDataEx
+	cuModuleGetFunction
+	cuFuncSetAttribute
+	cuLaunchKernel
+	numSymbols
+)
+
+var symbols = [numSymbols]string{
+	"cuInit", "cuDriverGetVersion", "cuGetErrorString", "cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetName",
+	"cuDeviceGetAttribute", "cuCtxCreate_v2", "cuCtxDestroy_v2", "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2",
+	"cuCtxSynchronize", "cuMemAlloc_v2", "cuMemFree_v2", "cuMemGetInfo_v2", "cuMemcpyHtoD_v2", "cuMemcpyDtoH_v2",
+	"cuMemsetD8_v2", "cuModuleLoadDataEx", "cuModuleGetFunction", "cuFuncSetAttribute", "cuLaunchKernel",
 }
 
-type cudaModule struct {
-	cu.Module
-	functions map[string]*cudaFunction
+// The numbers of CUDA's interface.
+const (
+	computeCapabilityMajor = 75 // attributes of a device
+	computeCapabilityMinor = 76
+	maxSharedPerBlock      = 97 // with opt-in: every kernel may have 48 KB without asking
+
+	jitErrorLog      = 5 // options of the compiler
+	jitErrorLogBytes = 6
+
+	maxDynamicShared = 8 // attribute of a function
+
+	outOfMemory cudaError = 2
+)
+
+const (
+	logBytes     = 16 << 10 // kept of the compiler's messages
+	maxArguments = 32       // of a kernel
+)
+
+// cudaDriver is the first device of the NVIDIA driver, which CUDA_VISIBLE_DEVICES may choose, with a context of its own. Each
+// call makes the context current on its thread and restores the thread's own context, for other users of CUDA in the process.
+type cudaDriver struct {
+	at        [numSymbols]uintptr
+	context   uintptr // 0: closed
+	modules   []uintptr
+	functions []map[string]*cudaFunction
+	sync      bool // wait for each launch
+
+	name         string
+	version      int32 // of CUDA, as 12040 for 12.4
+	major, minor int32
+	shared       int32 // bytes of shared memory of a block, if it asks for them
+
+	// The arguments of a launch. They lie in the driver, which the collector does not move.
+	values [maxArguments]uint64
+	params [maxArguments]unsafe.Pointer
 }
 
 type cudaFunction struct {
-	cu.Function
+	handle uintptr
 	shared int // bytes of dynamic shared memory that the function may have
 }
 
-func openCUDA() (*cudaDriver, error) {
-	if why := cuda.Missing(); why != "" {
-		return nil, errors.New(why)
+// OpenCUDA opens the first device of the NVIDIA driver whose functions find returns by name. LARGEMVC_CUDA_SYNC=1 makes the
+// driver wait for each launch, so that an error names the kernel that caused it.
+func OpenCUDA(find func(name string) (uintptr, error)) (Driver, error) {
+	d := &cudaDriver{sync: os.Getenv("LARGEMVC_CUDA_SYNC") == "1"}
+	runtime.LockOSThread() // a library's error and the current context belong to a thread
+	defer runtime.UnlockOSThread()
+	var missing []string
+	for s, name := range symbols {
+		var err error
+		if d.at[s], err = find(name); errors.Is(err, errNoCUDA) {
+			return nil, err
+		} else if err != nil {
+			missing = append(missing, name)
+		}
 	}
-	d := &cudaDriver{calls: make(chan func()), ended: make(chan struct{})}
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine, and its context with it
-		defer close(d.ended)
-		for f := range d.calls {
-			f()
-		}
-	}()
-	err := d.do("opening the device", func() error {
-		dev, err := cu.GetDevice(0)
-		if err != nil {
-			return err
-		}
-		if d.name, err = dev.Name(); err != nil {
-			return err
-		}
-		if d.major, d.minor, err = dev.ComputeCapability(); err != nil {
-			return err
-		}
-		// Every kernel may have 48 KB without asking; gorgonia.org/cu has no name for what it may ask for.
-		if d.shared, err = dev.Attribute(C.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN); err != nil {
-			return err
-		}
-		made, err := dev.MakeContext(cu.SchedAuto)
-		if err == nil {
-			d.context = cu.CtxFromCUContext(dev, made, cu.SchedAuto)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, errors.Join(err, d.Close())
+	if missing != nil {
+		return nil, fmt.Errorf("%s lacks %s: install an NVIDIA driver of CUDA 11.0 or later", libraryOfCUDA,
+			strings.Join(missing, ", "))
+	}
+	for i := range d.values {
+		d.params[i] = unsafe.Pointer(&d.values[i])
+	}
+	if err := d.open(); err != nil {
+		return nil, err
 	}
 	return d, nil
 }
 
-// do makes calls in the context of the device. A panic within becomes an error, and so does a call after Close.
-func (d *cudaDriver) do(what string, f func() error) error {
-	if d.calls == nil {
+// errNoCUDA says that there is no library of the driver.
+var errNoCUDA = errors.New("no NVIDIA driver")
+
+// open makes the context. Creating it makes it current, which open undoes.
+func (d *cudaDriver) open() error {
+	if err := d.call(cuInit, 0); err != nil {
+		return fmt.Errorf("%s does not start: %w", libraryOfCUDA, err)
+	}
+	var count, dev int32
+	if err := d.call(cuDeviceGetCount, uintptr(unsafe.Pointer(&count))); err != nil {
+		return fmt.Errorf("the NVIDIA driver does not count its devices: %w", err)
+	}
+	if count == 0 {
+		return errors.New("the NVIDIA driver has no device")
+	}
+	if err := d.call(cuDeviceGet, uintptr(unsafe.Pointer(&dev)), 0); err != nil {
+		return fmt.Errorf("the first device: %w", err)
+	}
+	var name [256]byte
+	err := errors.Join(
+		d.call(cuDriverGetVersion, uintptr(unsafe.Pointer(&d.version))),
+		d.call(cuDeviceGetName, uintptr(unsafe.Pointer(&name[0])), uintptr(len(name)), uintptr(dev)),
+		d.call(cuDeviceGetAttribute, uintptr(unsafe.Pointer(&d.major)), computeCapabilityMajor, uintptr(dev)),
+		d.call(cuDeviceGetAttribute, uintptr(unsafe.Pointer(&d.minor)), computeCapabilityMinor, uintptr(dev)),
+		d.call(cuDeviceGetAttribute, uintptr(unsafe.Pointer(&d.shared)), maxSharedPerBlock, uintptr(dev)),
+	)
+	if err != nil {
+		return fmt.Errorf("the first device: %w", err)
+	}
+	d.name = upToZero(name[:])
+	if err := d.call(cuCtxCreate, uintptr(unsafe.Pointer(&d.context)), 0, uintptr(dev)); err != nil {
+		d.context = 0
+		return fmt.Errorf("%s gives no context: %w", d.name, err)
+	}
+	var own uintptr
+	return d.call(cuCtxPopCurrent, uintptr(unsafe.Pointer(&own)))
+}
+
+func upToZero(b []byte) string {
+	text, _, _ := strings.Cut(string(b), "\x00")
+	return text
+}
+
+// call calls a function of the library. The directive keeps what the arguments point to alive, on the heap, until the call
+// returns; so a pointer must be converted in the call itself.
+//
+//go:uintptrescapes
+func (d *cudaDriver) call(s symbol, args ...uintptr) error {
+	r, _, _ := purego.SyscallN(d.at[s], args...)
+	if code := cudaError(uint32(r)); code != 0 {
+		return fmt.Errorf("%s (%w)", d.describe(code), code)
+	}
+	return nil
+}
+
+// cudaError is CUDA's number of an error.
+type cudaError uint32
+
+func (e cudaError) Error() string { return fmt.Sprintf("CUDA error %d", uint32(e)) }
+
+// describe returns the driver's text for an error.
+func (d *cudaDriver) describe(code cudaError) string {
+	var at *byte
+	r, _, _ := purego.SyscallN(d.at[cuGetErrorString], uintptr(code), uintptr(unsafe.Pointer(&at)))
+	if uint32(r) != 0 || at == nil {
+		return "unknown error"
+	}
+	return upToZero(unsafe.Slice(at, textLength(at)))
+}
+
+// textLength returns the bytes before the zero that ends a text of C.
+func textLength(at *byte) (n int) {
+	for *(*byte)(unsafe.Add(unsafe.Pointer(at), n)) != 0 {
+		n++
+	}
+	return n
+}
+
+// within makes calls in the context of the device. A call after Close is an error.
+func (d *cudaDriver) within(what string, f func() error) error {
+	if d.context == 0 {
 		return fmt.Errorf("CUDA, %s: the device was closed", what)
 	}
-	done := make(chan error, 1)
-	d.calls <- func() {
-		defer func() {
-			if v := recover(); v != nil {
-				done <- fmt.Errorf("panic: %v", v)
-			}
-		}()
-		done <- f()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := d.call(cuCtxPushCurrent, d.context)
+	if err == nil {
+		err = f()
+		var own uintptr
+		if popped := d.call(cuCtxPopCurrent, uintptr(unsafe.Pointer(&own))); err == nil {
+			err = popped
+		}
 	}
-	if err := <-done; err != nil {
+	if err != nil {
 		return fmt.Errorf("CUDA, %s: %w", what, err)
 	}
 	return nil
 }
 
 func (d *cudaDriver) Alloc(name string, bytes int64) (p Ptr, err error) {
-	err = d.do(fmt.Sprintf("%d bytes for %s", bytes, name), func() error {
-		at, err := cu.MemAlloc(bytes)
+	err = d.within(fmt.Sprintf("%d bytes for %s", bytes, name), func() error {
+		var at uint64
+		err := d.call(cuMemAlloc, uintptr(unsafe.Pointer(&at)), uintptr(bytes))
 		p = Ptr(at)
-		if errors.Is(err, cu.OutOfMemory) {
+		if errors.Is(err, outOfMemory) {
 			return fmt.Errorf("%w: %w", ErrNoMemory, err)
 		}
 		return err
@@ -124,7 +236,7 @@ func (d *cudaDriver) Alloc(name string, bytes int64) (p Ptr, err error) {
 }
 
 func (d *cudaDriver) Free(p Ptr) error {
-	return d.do("freeing memory", func() error { return cu.MemFree(cu.DevicePtr(p)) })
+	return d.within("freeing memory", func() error { return d.call(cuMemFree, uintptr(p)) })
 }
 
 // Upload and Download are synchronous; a download comes after all launches, which are on the same stream.
@@ -132,8 +244,8 @@ func (d *cudaDriver) Upload(p Ptr, src []byte) error {
 	if len(src) == 0 {
 		return nil
 	}
-	return d.do(fmt.Sprintf("%d bytes to the device", len(src)), func() error {
-		return cu.MemcpyHtoD(cu.DevicePtr(p), unsafe.Pointer(&src[0]), int64(len(src)))
+	return d.within(fmt.Sprintf("%d bytes to the device", len(src)), func() error {
+		return d.call(cuMemcpyHtoD, uintptr(p), uintptr(unsafe.Pointer(&src[0])), uintptr(len(src)))
 	})
 }
 
@@ -141,8 +253,8 @@ func (d *cudaDriver) Download(dst []byte, p Ptr) error {
 	if len(dst) == 0 {
 		return nil
 	}
-	return d.do(fmt.Sprintf("%d bytes from the device", len(dst)), func() error {
-		return cu.MemcpyDtoH(unsafe.Pointer(&dst[0]), cu.DevicePtr(p), int64(len(dst)))
+	return d.within(fmt.Sprintf("%d bytes from the device", len(dst)), func() error {
+		return d.call(cuMemcpyDtoH, uintptr(unsafe.Pointer(&dst[0])), uintptr(p), uintptr(len(dst)))
 	})
 }
 
@@ -150,136 +262,140 @@ func (d *cudaDriver) Zero(p Ptr, bytes int64) error {
 	if bytes == 0 {
 		return nil
 	}
-	return d.do("zeros", func() error { return cu.MemsetD8(cu.DevicePtr(p), 0, bytes) })
+	return d.within("zeros", func() error { return d.call(cuMemsetD8, uintptr(p), 0, uintptr(bytes)) })
 }
 
-// logBytes is what is kept of the compiler's messages.
-const logBytes = 16 << 10
-
 func (d *cudaDriver) Load(text string) (Module, error) {
-	err := d.do("compiling PTX", func() error {
-		source, log := C.CString(text), (*C.char)(C.malloc(logBytes))
-		defer C.free(unsafe.Pointer(source))
-		defer C.free(unsafe.Pointer(log))
-		var handle C.CUmodule
-		if code := C.load(&handle, source, log, logBytes); code != C.CUDA_SUCCESS {
-			return jitError(int(code), strings.TrimSpace(C.GoString(log)))
+	err := d.within("compiling PTX", func() error {
+		source, log := append([]byte(text), 0), make([]byte, logBytes)
+		var pin runtime.Pinner // the values are numbers to the collector
+		defer pin.Unpin()
+		pin.Pin(&log[0])
+		options := [...]int32{jitErrorLog, jitErrorLogBytes}
+		values := [...]uintptr{uintptr(unsafe.Pointer(&log[0])), logBytes}
+		var m uintptr
+		err := d.call(cuModuleLoadDataEx, uintptr(unsafe.Pointer(&m)), uintptr(unsafe.Pointer(&source[0])), uintptr(len(options)),
+			uintptr(unsafe.Pointer(&options[0])), uintptr(unsafe.Pointer(&values[0])))
+		if err != nil {
+			return jitError(err, strings.TrimSpace(upToZero(log)))
 		}
-		// cu.Module is its handle and nothing else; gorgonia.org/cu makes none with the compiler's messages.
-		d.modules = append(d.modules, cudaModule{*(*cu.Module)(unsafe.Pointer(&handle)), map[string]*cudaFunction{}})
+		d.modules, d.functions = append(d.modules, m), append(d.functions, map[string]*cudaFunction{})
 		return nil
 	})
 	return Module(len(d.modules) - 1), err
 }
 
-// jitErrors are those of CUDA's errors that say why a driver does not compile PTX, most of them without a message of its own.
-var jitErrors = map[int]string{
-	C.CUDA_ERROR_OUT_OF_MEMORY:     "the card has no memory left for the kernels",
-	C.CUDA_ERROR_NO_BINARY_FOR_GPU: "the kernels are for newer cards",
-	C.CUDA_ERROR_INVALID_PTX:       "the driver does not take the text",
-	C.CUDA_ERROR_JIT_COMPILER_NOT_FOUND: "the driver's compiler is missing (libnvidia-ptxjitcompiler.so.1, " +
-		"which containers may lack)",
-	C.CUDA_ERROR_UNSUPPORTED_PTX_VERSION: "the driver is older than the text: one of CUDA 11.0 or later is needed",
-	C.CUDA_ERROR_JIT_COMPILATION_DISABLED: "the driver may not compile (the environment variable CUDA_DISABLE_PTX_JIT " +
-		"forbids it)",
+// jitErrors are the errors of CUDA that say why a driver does not compile PTX, most of them without a text of their own.
+var jitErrors = map[cudaError]string{
+	outOfMemory: "the card has no memory left for the kernels",
+	209:         "the kernels are for newer cards",
+	218:         "the driver does not take the text",
+	221:         "the driver's compiler is missing (libnvidia-ptxjitcompiler.so.1, which containers may lack)",
+	222:         "the driver is older than the text: one of CUDA 11.0 or later is needed",
+	223:         "the driver may not compile (the environment variable CUDA_DISABLE_PTX_JIT forbids it)",
 }
 
-// jitError says why a text was not compiled, with what the driver's compiler said, if anything.
-func jitError(code int, log string) error {
-	text := fmt.Sprintf("error %d", code)
-	if why := jitErrors[code]; why != "" {
-		text += ", " + why
+// jitError says why a text was not compiled, with what the driver's compiler wrote, if anything.
+func jitError(err error, log string) error {
+	var code cudaError
+	if errors.As(err, &code) && jitErrors[code] != "" {
+		err = fmt.Errorf("%s (%w)", jitErrors[code], code)
 	}
 	if log != "" {
-		text += ": " + log
+		err = fmt.Errorf("%w: %s", err, log)
 	}
-	return errors.New(text)
+	return err
 }
 
 func (d *cudaDriver) Launch(m Module, kernel string, l Launch, args ...any) error {
-	values := make([]uint64, len(args))
-	params := make([]unsafe.Pointer, len(args))
 	if l.Grid[0] > math.MaxInt32 || l.Grid[1] > math.MaxUint16 || l.Grid[2] > math.MaxUint16 { // cut to 32 bits without a word
 		return fmt.Errorf("CUDA, kernel %s: a grid of %v blocks is more than a launch can have", kernel, l.Grid)
+	}
+	if len(args) > maxArguments {
+		return fmt.Errorf("CUDA, kernel %s: %d arguments, at most %d are possible", kernel, len(args), maxArguments)
 	}
 	for i, a := range args {
 		switch x := a.(type) {
 		case Ptr:
-			values[i] = uint64(x)
+			d.values[i] = uint64(x)
 		case int32:
-			values[i] = uint64(uint32(x))
+			d.values[i] = uint64(uint32(x))
 		case int64:
-			values[i] = uint64(x)
+			d.values[i] = uint64(x)
 		case float32:
-			values[i] = uint64(math.Float32bits(x))
+			d.values[i] = uint64(math.Float32bits(x))
 		case float64:
-			values[i] = math.Float64bits(x)
+			d.values[i] = math.Float64bits(x)
 		default:
 			return fmt.Errorf("CUDA, kernel %s: argument %d is a %T", kernel, i, a)
 		}
-		params[i] = unsafe.Pointer(&values[i]) // cu.Function.Launch copies 8 bytes of each
 	}
-	return d.do("kernel "+kernel, func() error {
+	return d.within("kernel "+kernel, func() error {
 		f, err := d.function(m, kernel, l.Shared)
 		if err != nil {
 			return err
 		}
-		return f.Launch(l.Grid[0], l.Grid[1], l.Grid[2], l.Block, 1, 1, l.Shared, cu.NoStream, params)
+		err = d.call(cuLaunchKernel, f.handle, uintptr(l.Grid[0]), uintptr(l.Grid[1]), uintptr(l.Grid[2]), uintptr(l.Block), 1, 1,
+			uintptr(l.Shared), 0, uintptr(unsafe.Pointer(&d.params[0])), 0)
+		if err == nil && d.sync {
+			err = d.call(cuCtxSynchronize)
+		}
+		return err
 	})
 }
 
 // function returns a kernel that may have the given bytes of dynamic shared memory.
 func (d *cudaDriver) function(m Module, name string, shared int) (*cudaFunction, error) {
-	f := d.modules[m].functions[name]
+	f := d.functions[m][name]
 	if f == nil {
-		found, err := d.modules[m].Function(name)
+		f = &cudaFunction{}
+		text := append([]byte(name), 0)
+		err := d.call(cuModuleGetFunction, uintptr(unsafe.Pointer(&f.handle)), d.modules[m], uintptr(unsafe.Pointer(&text[0])))
 		if err != nil {
 			return nil, err
 		}
-		f = &cudaFunction{Function: found}
-		d.modules[m].functions[name] = f
+		d.functions[m][name] = f
 	}
 	if shared > f.shared {
-		handle := *(*C.CUfunction)(unsafe.Pointer(&f.Function))
-		code := C.cuFuncSetAttribute(handle, C.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, C.int(shared))
-		if code != C.CUDA_SUCCESS {
-			return nil, fmt.Errorf("%d bytes of shared memory: error %d", shared, int(code))
+		if err := d.call(cuFuncSetAttribute, f.handle, maxDynamicShared, uintptr(shared)); err != nil {
+			return nil, fmt.Errorf("%d bytes of shared memory: %w", shared, err)
 		}
 		f.shared = shared
 	}
 	return f, nil
 }
 
-func (d *cudaDriver) Sync() error { return d.do("waiting", cu.Synchronize) }
+func (d *cudaDriver) Sync() error {
+	return d.within("waiting", func() error { return d.call(cuCtxSynchronize) })
+}
 
 func (d *cudaDriver) Memory() (free, total int64, err error) {
-	err = d.do("asking for memory", func() error {
-		var err error
-		free, total, err = cu.MemInfo()
+	err = d.within("asking for memory", func() error {
+		var sizes [2]uintptr
+		err := d.call(cuMemGetInfo, uintptr(unsafe.Pointer(&sizes[0])), uintptr(unsafe.Pointer(&sizes[1])))
+		free, total = int64(sizes[0]), int64(sizes[1])
 		return err
 	})
 	return free, total, err
 }
 
-func (d *cudaDriver) Capability() (major, minor int) { return d.major, d.minor }
+func (d *cudaDriver) Capability() (major, minor int) { return int(d.major), int(d.minor) }
 
-func (d *cudaDriver) SharedMemory() int { return d.shared }
+func (d *cudaDriver) SharedMemory() int { return int(d.shared) }
 
 func (d *cudaDriver) Name() string { return d.name }
 
-// Close destroys the context, and with it all that is on the device, and ends the thread. It may be called again.
+// Version returns the version of CUDA that the driver has.
+func (d *cudaDriver) Version() string { return fmt.Sprintf("%d.%d", d.version/1000, d.version%1000/10) }
+
+// Close destroys the context, and with it all that is on the device. It may be called again.
 func (d *cudaDriver) Close() error {
-	if d.calls == nil {
+	if d.context == 0 {
 		return nil
 	}
-	err := d.do("closing the device", func() error {
-		if d.context == nil {
-			return nil
-		}
-		return d.context.Close()
-	})
-	close(d.calls)
-	<-d.ended
-	d.calls = nil
-	return err
+	err := d.call(cuCtxDestroy, d.context)
+	if d.context = 0; err != nil {
+		return fmt.Errorf("CUDA, closing the device: %w", err)
+	}
+	return nil
 }

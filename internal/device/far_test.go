@@ -31,9 +31,14 @@ func newDistant() *distant {
 	return d
 }
 
+// isDouble says whether a text has the kernels for float64.
+func isDouble(text string) bool {
+	return slices.Contains([]string{productsDouble(), rowsDouble(), termsDouble(), stagesDouble()}, text)
+}
+
 func (d *distant) Load(text string) (Module, error) {
 	m, err := d.Sim.Load(text)
-	d.doubles = append(d.doubles, slices.Contains([]string{productsDouble, rowsDouble, termsDouble, stagesDouble}, text))
+	d.doubles = append(d.doubles, isDouble(text))
 	return m, err
 }
 
@@ -162,13 +167,13 @@ func kernelOver(name string, l Launch, size int64, args []any) (rowKernel, bool)
 		set(1, 1)
 		set(number(7)*size, 3, 4, 5)
 	case "direct_residual":
-		k.n, k.perBlock = 7, 1
+		k.n, k.perBlock = 7, directRows
 		set(8, 0)
 		set(1, 1)
 		set(number(3)*size, 2)
 		set(number(5)*size, 4)
 	case "subtract_direct":
-		k.n, k.perBlock = 8, 1
+		k.n, k.perBlock = 8, directRows
 		set(number(6)*size, 0, 5)
 		set(size, 1)
 		set(1, 2)
@@ -284,8 +289,8 @@ func TestFarRows(t *testing.T) {
 	count(farTerms(t, few))
 	count(farLowest(t))
 	count(farTiles(t))
-	for _, m := range [][2]string{{productsFloat, "fold fold_doubles"}, {rowsFloat, ""}, {termsFloat, ""}, {stagesFloat, ""},
-		{tensorFloat, "split_rows largest"}} {
+	for _, m := range [][2]string{{productsFloat(), "fold fold_doubles"}, {rowsFloat(), ""}, {termsFloat(), ""},
+		{stagesFloat(), ""}, {tensorFloat(), "split_rows largest"}} {
 		module, err := ptx.Parse(m[0])
 		if err != nil {
 			t.Fatal(err)

@@ -2,32 +2,39 @@ package device
 
 import (
 	"context"
-	_ "embed" // of the PTX
+	"embed"
+	"sync"
 	"unsafe"
 
+	"github.com/largemvc/largemvc/internal/driver"
 	"github.com/largemvc/largemvc/internal/kernel"
 )
 
+//go:embed kernels/*.ptx.gz
+var packed embed.FS
+
+// The texts of the kernels, which are unpacked when they are first used.
 var (
-	//go:embed kernels/products_float.ptx
-	productsFloat string
-	//go:embed kernels/products_double.ptx
-	productsDouble string
-	//go:embed kernels/rows_float.ptx
-	rowsFloat string
-	//go:embed kernels/rows_double.ptx
-	rowsDouble string
-	//go:embed kernels/terms_float.ptx
-	termsFloat string
-	//go:embed kernels/terms_double.ptx
-	termsDouble string
-	//go:embed kernels/stages_float.ptx
-	stagesFloat string
-	//go:embed kernels/stages_double.ptx
-	stagesDouble string
-	//go:embed kernels/tensor_float.ptx
-	tensorFloat string
+	productsFloat  = text("products_float")
+	productsDouble = text("products_double")
+	rowsFloat      = text("rows_float")
+	rowsDouble     = text("rows_double")
+	termsFloat     = text("terms_float")
+	termsDouble    = text("terms_double")
+	stagesFloat    = text("stages_float")
+	stagesDouble   = text("stages_double")
+	tensorFloat    = text("tensor_float")
 )
+
+func text(name string) func() string {
+	return sync.OnceValue(func() string {
+		b, err := packed.ReadFile("kernels/" + name + ".ptx.gz")
+		if err != nil {
+			panic(err) // the file is part of the program
+		}
+		return driver.Text(b)
+	})
+}
 
 // kernels are the modules of one element type on a device, with a method for each kernel. Their first error is kept in err, and
 // nothing is launched after it, so that a pass is written without a check behind every line.
@@ -42,13 +49,13 @@ type kernels[T kernel.Float] struct {
 
 func loadKernels[T kernel.Float](drv Driver) (*kernels[T], error) {
 	k := &kernels[T]{drv: drv, ctx: context.Background()}
-	texts := []string{productsFloat, rowsFloat, termsFloat, stagesFloat}
+	texts := []func() string{productsFloat, rowsFloat, termsFloat, stagesFloat}
 	if !kernel.Is32[T]() {
-		texts = []string{productsDouble, rowsDouble, termsDouble, stagesDouble}
+		texts = []func() string{productsDouble, rowsDouble, termsDouble, stagesDouble}
 	}
 	for i, m := range []*Module{&k.products, &k.rows, &k.terms, &k.stages} {
 		var err error
-		if *m, err = drv.Load(texts[i]); err != nil {
+		if *m, err = drv.Load(texts[i]()); err != nil {
 			return nil, err
 		}
 	}
@@ -56,7 +63,7 @@ func loadKernels[T kernel.Float](drv Driver) (*kernels[T], error) {
 		return k, nil
 	}
 	var err error
-	k.tensor, err = drv.Load(tensorFloat)
+	k.tensor, err = drv.Load(tensorFloat())
 	k.hasTensor = true
 	return k, err
 }
@@ -139,6 +146,7 @@ const (
 	fewColumns = 16
 	rowThreads = 128 // of a block of the kernels for rows, which has a warp for each of fourRows rows
 	fourRows   = 4
+	directRows = 64 // of a block of the kernels for direct rows
 )
 
 // timesTile chooses the tile of an n×ld result.

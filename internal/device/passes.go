@@ -131,8 +131,8 @@ func (s *Shard[T]) residual(c *constants, v int, h, y, direct Ptr, general bool)
 	n, ld := s.plan.n, s.plan.ld
 	hk := s.hk(c, v, h)
 	s.k.byRow("residual", n, s.q, direct, s.norms[v], h, hk, y, int32(n), int32(ld), engine.DirectShare[T]())
-	s.k.launch(s.k.rows, "direct_residual", [3]int{n, 1, 1}, rowThreads, 0, s.q, direct, s.x[v], int32(s.plan.ldx[v]),
-		h, int32(ld), c.p[v], int32(n), int32(s.plan.m), int32(s.plan.dims[v]))
+	s.k.launch(s.k.rows, "direct_residual", [3]int{ceil(n, directRows), 1, 1}, rowThreads, 0, s.q, direct, s.x[v],
+		int32(s.plan.ldx[v]), h, int32(ld), c.p[v], int32(n), int32(s.plan.m), int32(s.plan.dims[v]))
 	return hk
 }
 
@@ -140,8 +140,8 @@ func (s *Shard[T]) residual(c *constants, v int, h, y, direct Ptr, general bool)
 func (s *Shard[T]) addResidual(c *constants, v int, dst Ptr, first bool, factor, direct, h, hk, y Ptr) {
 	n, ld, m := s.plan.n, s.plan.ld, s.plan.m
 	s.k.byRow("add_residual", n, dst, toInt(first), factor, direct, hk, y, int32(n), int32(ld))
-	s.k.launch(s.k.rows, "subtract_direct", [3]int{n, 1, 1}, rowThreads, m*int(s.plan.size), dst, factor, direct, s.x[v],
-		int32(s.plan.ldx[v]), h, int32(ld), c.p[v], int32(n), int32(m), int32(s.plan.dims[v]))
+	s.k.launch(s.k.rows, "subtract_direct", [3]int{ceil(n, directRows), 1, 1}, rowThreads, m*int(s.plan.size), dst, factor,
+		direct, s.x[v], int32(s.plan.ldx[v]), h, int32(ld), c.p[v], int32(n), int32(m), int32(s.plan.dims[v]))
 }
 
 func (s *Shard[T]) final(p *engine.Pass, c *constants) {

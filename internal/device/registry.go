@@ -41,7 +41,7 @@ func Kinds() []Kind {
 }
 
 // ErrNotBuilt says that a program has no driver for any device.
-var ErrNotBuilt = errors.New("built without the tag cuda, see docs/gpu.md")
+var ErrNotBuilt = errors.New("this program has no driver for GPUs, see docs/gpu.md")
 
 // leastMajor is the major compute capability that the kernels need.
 const leastMajor = 7

@@ -126,7 +126,7 @@ func testResiduals[T kernel.Float](b *block[T], what string) {
 			}
 		}
 	}
-	grid := [3]int{b.n, 1, 1}
+	grid := [3]int{ceil(b.n, directRows), 1, 1}
 	b.k.launch(b.k.rows, "direct_residual", grid, rowThreads, 0, q, direct, b.p["x"], int32(b.ldx), b.p["h"], ld, b.p["P"], n,
 		int32(b.m), int32(b.d))
 	b.k.byRow("add_residual", b.n, b.p["dh"], int32(0), b.p["c"], direct, b.p["k"], b.p["y"], n, ld)

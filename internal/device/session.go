@@ -36,11 +36,56 @@ func (s *Session) Rows() rows.Device {
 	return s
 }
 
+// OpenSession opens a device for a fit and runs a kernel there: a card or a driver that takes every call and computes nothing
+// would train a network of zeros.
+func OpenSession(must bool) (*Session, error) {
+	drv, err := Open()
+	if err != nil {
+		return nil, err
+	}
+	if err := computes(drv); err != nil {
+		return nil, errors.Join(err, drv.Close())
+	}
+	return NewSession(drv, must), nil
+}
+
+// computes returns an error if the smallest of the kernels has a wrong result.
+func computes(drv Driver) error {
+	k, err := loadKernels[float32](drv)
+	if err != nil {
+		return err
+	}
+	x := []float32{0.25, 1, -2}
+	p, err := drv.Alloc("a check", granule)
+	if err != nil {
+		return err
+	}
+	k.err = drv.Upload(p, rawBytes(x))
+	k.byElement("one_less", len(x), p, p, int32(len(x)))
+	got := make([]float32, len(x))
+	if err := errors.Join(k.failed(), drv.Download(rawBytes(got), p), drv.Free(p)); err != nil {
+		return err
+	}
+	if want := []float32{0.75, 0, 3}; !slices.Equal(got, want) {
+		return fmt.Errorf("%s computes something wrong, %v in place of %v (see 'largemvc device -selftest')", drv.Name(),
+			got, want)
+	}
+	return nil
+}
+
 // Name is that of the device.
 func (s *Session) Name() string { return s.drv.Name() }
 
 // Left returns what was left to the CPU, and why.
 func (s *Session) Left() []string { return s.left }
+
+// Note adds a reason why the CPU did something that was meant for the device, and returns nil.
+func (s *Session) Note(why error) error {
+	if text := why.Error(); !slices.Contains(s.left, text) {
+		s.left = append(s.left, text)
+	}
+	return nil
+}
 
 // Close closes the device.
 func (s *Session) Close() error {
@@ -78,10 +123,7 @@ func (s *Session) leave(err error) error {
 	if s.must || !errors.As(err, &full) {
 		return err
 	}
-	if text := full.Error(); !slices.Contains(s.left, text) {
-		s.left = append(s.left, text)
-	}
-	return nil
+	return s.Note(full)
 }
 
 // Factory makes the shards of networks on the device of a session, or in memory where there is none or the network does not fit.
@@ -97,7 +139,7 @@ func Factory[T kernel.Float](s *Session) engine.Factory[T] {
 			if s.must {
 				return nil, errSparse
 			}
-			s.left = append(s.left, errSparse.Error())
+			_ = s.Note(errSparse)
 			return engine.InMemory(spec, x, present, h0)
 		}
 		shard, err := New(s.drv, spec, x, present, h0, true)

@@ -1,7 +1,13 @@
 // Package driver has the interface of a device that runs kernels: memory, texts of kernels and launches.
 package driver
 
-import "errors"
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+)
 
 // Ptr is an address in the memory of a device; 0 is none.
 type Ptr uint64
@@ -46,3 +52,16 @@ type Launch struct {
 
 // ErrNoMemory is what an error of Alloc wraps where the device has not the memory, or not in one piece.
 var ErrNoMemory = errors.New("the device is out of memory")
+
+// Text returns the PTX in a file that gzip has packed. It panics if the file is damaged: such files are part of the program.
+func Text(packed []byte) string {
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		panic(fmt.Errorf("driver: packed PTX: %w", err))
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		panic(fmt.Errorf("driver: packed PTX: %w", err))
+	}
+	return string(text)
+}

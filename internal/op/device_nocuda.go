@@ -13,12 +13,15 @@ func Anchored(n *gorgonia.Node) (*gorgonia.Node, error) { return n, nil }
 // Landed returns a node with the value of n in memory of the CPU: n itself, but in Gorgonia's CUDA build.
 func Landed(n *gorgonia.Node) (*gorgonia.Node, error) { return n, nil }
 
-// NewMachine makes a tape machine.
-func NewMachine(g *gorgonia.ExprGraph, options ...gorgonia.VMOpt) (gorgonia.VM, error) {
+// HasEngine says that Gorgonia's own operations can run on a GPU.
+const HasEngine = false
+
+// NewMachine makes a tape machine. Only Gorgonia's CUDA build calls a function that is not nil.
+func NewMachine(g *gorgonia.ExprGraph, _ func(error) error, options ...gorgonia.VMOpt) (gorgonia.VM, error) {
 	return gorgonia.NewTapeMachine(g, options...), nil
 }
 
 // NewTraining makes a tape machine that binds gradients to the nodes that learn; grads are the nodes of their gradients.
-func NewTraining(g *gorgonia.ExprGraph, learn, grads gorgonia.Nodes) (gorgonia.VM, error) {
+func NewTraining(g *gorgonia.ExprGraph, _ func(error) error, learn, grads gorgonia.Nodes) (gorgonia.VM, error) {
 	return gorgonia.NewTapeMachine(g, gorgonia.BindDualValues(learn...)), nil
 }

@@ -17,27 +17,104 @@ import (
 	"github.com/largemvc/largemvc/internal/cuda" // and with it the elementwise kernels
 )
 
-// NewMachine makes a tape machine. Gorgonia sets a context for a thread and then loads kernels on whatever thread it is on, so
-// that it must not leave its thread meanwhile; it panics where a device fails or has too little memory.
-func NewMachine(g *gorgonia.ExprGraph, options ...gorgonia.VMOpt) (made gorgonia.VM, err error) {
-	if err := leaveToCPU(g); err != nil {
+// HasEngine says that Gorgonia's own operations can run on a GPU.
+const HasEngine = true
+
+// NewMachine makes a tape machine. With refused, Gorgonia's own operations run on the device, for which Gorgonia makes a context,
+// an allocator and kernels. If it cannot, NewMachine calls refused with the reason: its error is NewMachine's; without one the
+// CPU does all. With nil the CPU does all, and nothing is asked of a device.
+func NewMachine(g *gorgonia.ExprGraph, refused func(error) error, options ...gorgonia.VMOpt) (gorgonia.VM, error) {
+	m := &machine{graph: g}
+	if refused == nil {
+		return m, m.onCPU(options)
+	}
+	err := m.onDevice(options)
+	if err == nil {
+		return m, nil
+	}
+	if err := refused(fmt.Errorf("Gorgonia's own operations: %w", err)); err != nil {
 		return nil, err
 	}
-	if err := load(g); err != nil {
-		return nil, err
+	return m, m.onCPU(options)
+}
+
+// onCPU makes the machine of a graph whose operations all run on the CPU. Without an operation for the device Gorgonia makes no
+// engine, but its program frees places on a device that are not there. On the CPU these instructions do nothing: they are left
+// out.
+func (m *machine) onCPU(options []gorgonia.VMOpt) error {
+	if err := leaveToCPU(m.graph, true); err != nil {
+		return err
+	}
+	program, places, err := gorgonia.Compile(m.graph)
+	if err != nil {
+		return err
+	}
+	field := reflect.ValueOf(program).Elem().FieldByName("instructions")
+	if !field.IsValid() || field.Kind() != reflect.Slice {
+		return errors.New("this version of Gorgonia keeps a program's instructions elsewhere")
+	}
+	list := reflect.NewAt(field.Type(), field.Addr().UnsafePointer()).Elem()
+	kept := reflect.MakeSlice(list.Type(), 0, list.Len())
+	for i := range list.Len() {
+		if list.Index(i).Elem().Type().Name() != "free" {
+			kept = reflect.Append(kept, list.Index(i))
+		}
+	}
+	list.Set(kept)
+	m.VM = gorgonia.NewTapeMachine(m.graph, append(options, gorgonia.WithPrecompiled(program, places))...)
+	return nil
+}
+
+// onDevice makes the machine of a graph with operations for the device. Gorgonia sets a context for a thread and then loads
+// kernels on whatever thread it is on, so that it must not leave its thread meanwhile; it panics where a device fails or has too
+// little memory.
+func (m *machine) onDevice(options []gorgonia.VMOpt) (err error) {
+	if why := cuda.Missing(); why != "" {
+		return errors.New(why)
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	m := &machine{graph: g}
+	if err := tryEngine(); err != nil {
+		return err
+	}
+	if err := leaveToCPU(m.graph, false); err != nil {
+		return err
+	}
+	if err := load(m.graph); err != nil {
+		return err
+	}
 	defer func() {
 		if v := recover(); v != nil {
-			made, err = nil, fmt.Errorf("a machine of Gorgonia on the device: %v", v)
+			err = fmt.Errorf("a machine of Gorgonia on the device: %v", v)
 		}
 	}()
-	m.VM = gorgonia.NewTapeMachine(g, append(options, gorgonia.WithLogger(log.New(flush{m}, "", 0)))...)
+	m.VM = gorgonia.NewTapeMachine(m.graph, append(options, gorgonia.WithLogger(log.New(flush{m}, "", 0)))...)
 	m.products()
-	return m, nil
+	return nil
 }
+
+// tryEngine returns an error if the device has no further context or no managed memory, which Gorgonia's engine needs: where one
+// is missing, Gorgonia waits for ever.
+func tryEngine() error {
+	dev, err := cu.GetDevice(0)
+	if err != nil {
+		return err
+	}
+	ctx, err := dev.MakeContext(cu.SchedAuto)
+	if err != nil {
+		return fmt.Errorf("no context: %w", err)
+	}
+	p, err := cu.MemAllocManaged(engineBytes, cu.AttachGlobal)
+	if err != nil {
+		err = fmt.Errorf("no managed memory: %w", err)
+	} else {
+		err = cu.MemFree(p)
+	}
+	return errors.Join(err, ctx.Destroy())
+}
+
+// engineBytes is the managed memory that tryEngine asks for. An engine takes 2.5 times the values of a graph, which are small.
+const engineBytes = 16 << 20
 
 // flush has the calls that wait for the device made before each instruction of a machine's program. Gorgonia lets up to 63 wait,
 // and wakes a second goroutine when there are more; that and the machine's then work on one queue without a lock, which overruns
@@ -72,7 +149,7 @@ func (m *machine) products() {
 // NewTraining makes a tape machine that binds gradients to the nodes that learn; grads are the nodes of their gradients. Gorgonia
 // binds zeros, and says nothing, where the last operation of a gradient is one of its own, which the device computes: what it
 // binds is put right after each run.
-func NewTraining(g *gorgonia.ExprGraph, learn, grads gorgonia.Nodes) (gorgonia.VM, error) {
+func NewTraining(g *gorgonia.ExprGraph, refused func(error) error, learn, grads gorgonia.Nodes) (gorgonia.VM, error) {
 	var wrong []gradient
 	for i, n := range grads {
 		if _, ok := n.Op().(gorgonia.CUDADoer); ok {
@@ -80,7 +157,7 @@ func NewTraining(g *gorgonia.ExprGraph, learn, grads gorgonia.Nodes) (gorgonia.V
 			gorgonia.Read(n, wrong[len(wrong)-1].value)
 		}
 	}
-	vm, err := NewMachine(g, gorgonia.BindDualValues(learn...))
+	vm, err := NewMachine(g, refused, gorgonia.BindDualValues(learn...))
 	if err != nil {
 		return nil, err
 	}
@@ -118,24 +195,30 @@ func (o onCPU) CallsExtern() bool { return false }
 // OverwritesInput is −1: no input is overwritten.
 func (o onCPU) OverwritesInput() int { return -1 }
 
-// leaveToCPU has those operations of Gorgonia's own computed by the CPU that its CUDA build gets wrong or does not have, and all
-// of them where there is no device. What it reshapes on the device is the operand itself under another name, whose memory is then
-// freed twice and used meanwhile; the product of two vectors is not there, and that of stacks of matrices puts nothing where its
-// result is looked for.
-func leaveToCPU(g *gorgonia.ExprGraph) error {
-	none := cuda.Missing() != ""
+// leaveToCPU has those operations of Gorgonia's own computed by the CPU that its CUDA build gets wrong or does not have, or with
+// all every operation. What it reshapes on the device is the operand itself under another name, whose memory is then freed twice
+// and used meanwhile; the product of two vectors is not there, and that of stacks of matrices puts nothing where its result is
+// looked for.
+func leaveToCPU(g *gorgonia.ExprGraph, all bool) error {
 	for _, n := range g.AllNodes() {
-		_, device := n.Op().(gorgonia.CUDADoer)
-		_, here := n.Op().(onDevice)
-		o, ok := n.Op().(gorgonia.SDOp)
-		if !device || here || !ok {
+		var cpu gorgonia.Op
+		switch o := n.Op().(type) {
+		case onDevice:
+			if all {
+				cpu = o.Operation
+			}
+		case gorgonia.SDOp:
+			_, device := o.(gorgonia.CUDADoer)
+			of := reflect.TypeOf(o).Name()
+			if device && (all || of == "reshapeOp" || of == "linAlgBinOp" && n.Dims() != 1 && n.Dims() != 2) {
+				cpu = onCPU{o}
+			}
+		}
+		if cpu == nil {
 			continue
 		}
-		of := reflect.TypeOf(o).Name()
-		if none || of == "reshapeOp" || of == "linAlgBinOp" && n.Dims() != 1 && n.Dims() != 2 {
-			if err := setOp(n, onCPU{o}); err != nil {
-				return err
-			}
+		if err := setOp(n, cpu); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -30,7 +30,7 @@ func TestMachineWithoutDriver(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		machine, err := NewTraining(g, gorgonia.Nodes{x, y}, grads)
+		machine, err := NewTraining(g, nil, gorgonia.Nodes{x, y}, grads)
 		if err != nil {
 			t.Fatal(err)
 		}

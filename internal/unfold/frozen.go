@@ -82,7 +82,7 @@ func NewFrozen[T kernel.Float](e Site, anchors [][]*mat.Dense, modules Modules) 
 	if err := gorgonia.Let(e.Present, op.Dense(f.present, e.Samples, e.Views)); err != nil {
 		return nil, fmt.Errorf("presence: %w", err)
 	}
-	f.machine, err = op.NewMachine(e.G)
+	f.machine, err = op.NewMachine(e.G, nil)
 	return f, err
 }
 

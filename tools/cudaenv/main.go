@@ -8,7 +8,7 @@
 //
 //   - cudnn.h and libcudnn.a: declarations read off the calls of gorgonia.org/cu/dnn, and functions that answer "not supported";
 //   - libcuda.a: a jump for each function that gorgonia.org/cu calls, to libcuda.so.1 where it is found when the program starts.
-//     Without a driver it stands in for a device that has memory and computes nothing, so that the program starts and can say so;
+//     Without a driver the program starts all the same, and can say so;
 //   - libcublas.a: the same for cuBLAS, which is looked for when Gorgonia asks for it first;
 //   - cuda.h, which includes the toolkit's and declares what CUDA 13 has changed as gorgonia.org/cu knows it.
 //

@@ -15,16 +15,12 @@ var (
 	cublasShim string
 )
 
-// beyond are functions that this module calls besides those of gorgonia.org/cu.
-var beyond = []string{"cuFuncSetAttribute"}
-
 func (e *environment) cuda() error {
 	used, err := namesIn(e.source)
 	if err != nil {
 		return err
 	}
-	list := append(used.with("cu"), beyond...)
-	return e.shim("cuda", "cuda.h", list, cudaShim)
+	return e.shim("cuda", "cuda.h", used.with("cu"), cudaShim)
 }
 
 func (e *environment) cublas() error {

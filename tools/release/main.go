@@ -1,5 +1,5 @@
-// Command release builds the archives of a release: the command for Linux, macOS and Windows on amd64 and arm64, static
-// and without cgo, with shell completions and the licences of all that is linked in, and the checksums of the archives.
+// Command release builds the archives of a release: the command for Linux, macOS and Windows on amd64 and arm64, without cgo,
+// with shell completions and the licences of all that is linked in, and the checksums of the archives.
 // The same commit gives the same bytes wherever its working copy lies. docs/releasing.md says how it is used:
 //
 //	cd tools && go run ./release -out ../dist

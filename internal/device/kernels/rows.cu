@@ -55,52 +55,58 @@ DEVICE double block_sum(double s) {
   return s;
 }
 
-// direct_residual sets q[i] to ‖x_i − h_i P‖² where direct[i], without cancellation. A block has a row.
+// DIRECT is the number of rows that a block looks for direct ones in, which are few: most blocks end when they have read the flags.
+constexpr int DIRECT = 64;
+#define DIRECT_ROWS(i) for (long i = (long)BX * DIRECT; i < n && i < ((long)BX + 1) * DIRECT; i++)
+
+// direct_residual sets q[i] to ‖x_i − h_i P‖² where direct[i], without cancellation. A block has DIRECT rows.
 KERNEL(THREADS) direct_residual(double *q, const u8 *direct, const real *x, int ldx, const real *h, int ld, const real *p, int n,
                                 int m, int d) {
-  long i = BX;
-  if (!direct[i]) return;
-  double s = 0;
-  for (int c = TID; c < d; c += THREADS) {
-    real hp = 0;
-    for (int j = 0; j < m; j++) hp += h[i * ld + j] * p[(long)j * ldx + c];
-    real r = x[i * ldx + c] - hp;
-    s += (double)r * r;
+  DIRECT_ROWS(i) {
+    if (!direct[i]) continue;
+    double s = 0;
+    for (int c = TID; c < d; c += THREADS) {
+      real hp = 0;
+      for (int j = 0; j < m; j++) hp += h[i * ld + j] * p[(long)j * ldx + c];
+      real r = x[i * ldx + c] - hp;
+      s += (double)r * r;
+    }
+    s = block_sum(s);
+    if (TID == 0) q[i] = s;
+    SYNC();
   }
-  s = block_sum(s);
-  if (TID == 0) q[i] = s;
 }
 
-// subtract_direct subtracts c[i]·(x_i − h_i P)Pᵀ from row i of dst where direct[i]. A block has a row; dynamic shared memory
+// subtract_direct subtracts c[i]·(x_i − h_i P)Pᵀ from row i of dst where direct[i]. A block has DIRECT rows; dynamic shared memory
 // holds m elements.
 KERNEL(THREADS) subtract_direct(real *dst, const real *c, const u8 *direct, const real *x, int ldx, const real *h, int ld,
                                 const real *p, int n, int m, int d) {
   extern SHARED real sums[];
   static SHARED real rest[THREADS];
-  long i = BX;
-  if (!direct[i]) return;
-  real factor = c[i];
-  if (factor == 0) return;
-  for (int j = TID; j < m; j += THREADS) sums[j] = 0;
-  for (int c0 = 0; c0 < d; c0 += THREADS) {
-    int col = c0 + TID;
-    real r = 0;
-    if (col < d) {
-      real hp = 0;
-      for (int j = 0; j < m; j++) hp += h[i * ld + j] * p[(long)j * ldx + col];
-      r = x[i * ldx + col] - hp;
+  DIRECT_ROWS(i) {
+    real factor = direct[i] ? c[i] : 0;
+    if (factor == 0) continue;
+    for (int j = TID; j < m; j += THREADS) sums[j] = 0;
+    for (int c0 = 0; c0 < d; c0 += THREADS) {
+      int col = c0 + TID;
+      real r = 0;
+      if (col < d) {
+        real hp = 0;
+        for (int j = 0; j < m; j++) hp += h[i * ld + j] * p[(long)j * ldx + col];
+        r = x[i * ldx + col] - hp;
+      }
+      rest[TID] = r;
+      SYNC();
+      int width = d - c0 < THREADS ? d - c0 : THREADS;
+      for (int j = TID; j < m; j += THREADS) {
+        real s = 0;
+        for (int q = 0; q < width; q++) s += rest[q] * p[(long)j * ldx + c0 + q];
+        sums[j] += s;
+      }
+      SYNC();
     }
-    rest[TID] = r;
-    SYNC();
-    int width = d - c0 < THREADS ? d - c0 : THREADS;
-    for (int j = TID; j < m; j += THREADS) {
-      real s = 0;
-      for (int q = 0; q < width; q++) s += rest[q] * p[(long)j * ldx + c0 + q];
-      sums[j] += s;
-    }
-    SYNC();
+    for (int j = TID; j < m; j += THREADS) dst[i * ld + j] -= factor * sums[j];
   }
-  for (int j = TID; j < m; j += THREADS) dst[i * ld + j] -= factor * sums[j];
 }
 
 // trust sets norm to r = √max(q, 0), trust to t = 1 − slope·(r−ρ)/r where r > max(ρ, 0), elsewhere 1, and the weights of the

@@ -6,6 +6,7 @@ package fake
 // #include <stdlib.h>
 //
 // void fake_install(void);
+// void *fake_symbol(const char *name);
 import "C"
 
 import (
@@ -164,3 +165,9 @@ func hostMemory(n int64) unsafe.Pointer { return C.aligned_alloc(256, C.size_t((
 func freeHost(p unsafe.Pointer) { C.free(p) }
 
 func install() { C.fake_install() }
+
+func symbol(name string) uintptr {
+	text := C.CString(name)
+	defer C.free(unsafe.Pointer(text))
+	return uintptr(C.fake_symbol(text))
+}

@@ -11,7 +11,7 @@
 extern void *largemvc_cuda_replace(const char *symbol, void *f);
 extern void largemvc_cuda_begun(void);
 
-static _Thread_local uintptr_t current;
+static _Thread_local uintptr_t current, below; // below: what a push has covered
 
 #define NEED                                         \
   if (!current) return CUDA_ERROR_INVALID_CONTEXT;
@@ -39,7 +39,11 @@ static CUresult fake_cuDeviceGetAttribute(int *v, CUdevice_attribute a, CUdevice
   }
   return CUDA_SUCCESS;
 }
+static CUresult fake_cuGetErrorString(CUresult e, const char **text) { return *text = "an error of the simulator", CUDA_SUCCESS; }
+static CUresult fake_cuCtxPushCurrent(CUcontext c) { return below = current, current = (uintptr_t)c, CUDA_SUCCESS; }
+static CUresult fake_cuCtxPopCurrent(CUcontext *c) { NEED return *c = (CUcontext)current, current = below, below = 0, CUDA_SUCCESS; }
 static CUresult fake_cuCtxCreate(CUcontext *c, unsigned flags, CUdevice d) {
+  below = current;
   current = fakeNewContext();
   *c = (CUcontext)current;
   return CUDA_SUCCESS;
@@ -146,37 +150,24 @@ static void install_products(void) {
 
 #define TEXT(x) #x
 #define SYMBOL(x) TEXT(x)
-#define PUT(f) largemvc_cuda_replace(SYMBOL(f), (void *)fake_##f)
+#define PUT(f) {SYMBOL(f), (void *)fake_##f}
+static const struct { const char *name; void *f; } functions[] = {
+  PUT(cuInit), PUT(cuDriverGetVersion), PUT(cuDeviceGetCount), PUT(cuDeviceGet), PUT(cuDeviceGetName), PUT(cuDeviceTotalMem),
+  PUT(cuDeviceGetAttribute), PUT(cuCtxCreate), PUT(cuCtxDestroy), PUT(cuCtxSetCurrent), PUT(cuCtxGetCurrent),
+  PUT(cuCtxGetDevice), PUT(cuCtxSynchronize), PUT(cuMemGetInfo), PUT(cuMemAlloc), PUT(cuMemAllocManaged), PUT(cuMemFree),
+  PUT(cuMemcpy), PUT(cuMemcpyDtoD), PUT(cuMemcpyHtoD), PUT(cuMemcpyDtoH), PUT(cuMemsetD8), PUT(cuModuleLoadData),
+  PUT(cuModuleLoadDataEx), PUT(cuModuleUnload), PUT(cuModuleGetFunction), PUT(cuFuncSetAttribute), PUT(cuLaunchKernel),
+  PUT(cuGetErrorString), PUT(cuCtxPushCurrent), PUT(cuCtxPopCurrent),
+};
+
+void *fake_symbol(const char *name) {
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+    if (!strcmp(functions[i].name, name)) return functions[i].f;
+  return 0;
+}
 
 void fake_install(void) {
   install_products();
-  PUT(cuInit);
-  PUT(cuDriverGetVersion);
-  PUT(cuDeviceGetCount);
-  PUT(cuDeviceGet);
-  PUT(cuDeviceGetName);
-  PUT(cuDeviceTotalMem);
-  PUT(cuDeviceGetAttribute);
-  PUT(cuCtxCreate);
-  PUT(cuCtxDestroy);
-  PUT(cuCtxSetCurrent);
-  PUT(cuCtxGetCurrent);
-  PUT(cuCtxGetDevice);
-  PUT(cuCtxSynchronize);
-  PUT(cuMemGetInfo);
-  PUT(cuMemAlloc);
-  PUT(cuMemAllocManaged);
-  PUT(cuMemFree);
-  PUT(cuMemcpy);
-  PUT(cuMemcpyDtoD);
-  PUT(cuMemcpyHtoD);
-  PUT(cuMemcpyDtoH);
-  PUT(cuMemsetD8);
-  PUT(cuModuleLoadData);
-  PUT(cuModuleLoadDataEx);
-  PUT(cuModuleUnload);
-  PUT(cuModuleGetFunction);
-  PUT(cuFuncSetAttribute);
-  PUT(cuLaunchKernel);
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) largemvc_cuda_replace(functions[i].name, functions[i].f);
   largemvc_cuda_begun();
 }

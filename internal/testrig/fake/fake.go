@@ -21,6 +21,8 @@ type Card struct {
 	// of a text which is no PTX.
 	Refuse   string
 	RefuseAs int
+	// Unmanaged is a card without managed memory, on which Gorgonia's allocator has none.
+	Unmanaged bool
 	// Fail is the number of the launch, from 1 on, at which the card is lost; 0: never. As on a real card, the launch itself is
 	// told nothing of it: the next call is, and all that follow.
 	Fail int
@@ -43,6 +45,14 @@ func Install(c Card) {
 	there.card, there.memory, there.used = c, ptx.NewMemory(0), 0
 	there.owners, there.launches, there.complaint = map[handle]*owner{}, 0, ""
 	install()
+}
+
+// Symbol returns a function of the driver, as a library of CUDA does.
+func Symbol(name string) (uintptr, error) {
+	if f := symbol(name); f != 0 {
+		return f, nil
+	}
+	return 0, fmt.Errorf("fake: no %s", name)
 }
 
 // Launches returns how many kernels the card has run, and Complaint what was wrong last, empty for nothing.
@@ -82,6 +92,7 @@ const (
 	invalidHandle  result = 400
 	notFound       result = 500
 	illegalAddress result = 700
+	notSupported   result = 801
 )
 
 type driver struct {
@@ -175,6 +186,9 @@ func (d *driver) drop(m managed) {
 func (d *driver) alloc(x *owner, n int64, shared bool) (uint64, result) {
 	if n <= 0 {
 		return 0, invalidValue
+	}
+	if shared && d.card.Unmanaged {
+		return 0, d.complain(notSupported, "managed memory")
 	}
 	if n > d.free() {
 		return 0, d.complain(outOfMemory, "%d bytes, of which %d are free", n, d.free())

@@ -65,7 +65,7 @@ func (f GraphFunction) Evaluate(t *testing.T, of tensor.Dtype) (value func(x []f
 	for i, d := range grads {
 		gorgonia.Read(d, &read[i])
 	}
-	machine, err := op.NewMachine(g)
+	machine, err := op.NewMachine(g, Must)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,9 +174,12 @@ func sumOfProducts(t testing.TB, x, y *gorgonia.Node) *gorgonia.Node {
 	return sum
 }
 
+// Must is for op.NewMachine: a device that refuses is an error.
+func Must(err error) error { return err }
+
 // NewMachine is op.NewMachine where no error is expected.
 func NewMachine(g *gorgonia.ExprGraph, options ...gorgonia.VMOpt) gorgonia.VM {
-	machine, err := op.NewMachine(g, options...)
+	machine, err := op.NewMachine(g, Must, options...)
 	if err != nil {
 		panic(err)
 	}

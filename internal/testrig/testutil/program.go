@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/largemvc/largemvc/internal/driver"
 )
 
 // Program returns where a program is, and skips the test if there is none; without says what is not seen then.
@@ -29,7 +31,7 @@ func GeneratedPTX(t *testing.T) {
 	if out, err := exec.Command("sh", "kernels/generate.sh", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	made, err := filepath.Glob(filepath.Join(dir, "*.ptx"))
+	made, err := filepath.Glob(filepath.Join(dir, "*.ptx.gz"))
 	if err != nil || len(made) == 0 {
 		t.Fatalf("%d files, %v", len(made), err)
 	}
@@ -42,11 +44,11 @@ func GeneratedPTX(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if string(got) != string(want) {
+		if driver.Text(got) != driver.Text(want) {
 			t.Errorf("kernels/%s is not what %s makes of the sources: run go generate here", filepath.Base(path), clang)
 		}
 	}
-	if have, _ := filepath.Glob("kernels/*.ptx"); len(have) != len(made) {
+	if have, _ := filepath.Glob("kernels/*.ptx.gz"); len(have) != len(made) {
 		t.Errorf("%d files of PTX are committed, %d are made", len(have), len(made))
 	}
 }

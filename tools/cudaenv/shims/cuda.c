@@ -1,15 +1,11 @@
 // What stands behind the jumps to libcuda. The names and the table are written before this text.
 //
-// Where libcuda.so.1 is missing or cannot begin, what is here answers instead of it, as a device that has memory and computes
-// nothing: a program that initialises CUDA when it starts then starts all the same, and asks largemvc_cuda_status.
+// Where libcuda.so.1 is missing or cannot begin, cuInit is no error, since gorgonia.org/cu calls it when a program starts, and all
+// else says that there is no device. The program asks largemvc_cuda_status for the reason.
 #include <cuda.h>
 #include <dlfcn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#define TEXT(x) #x
-#define SYMBOL(x) TEXT(x)
 
 static char reason[512];
 static CUresult status = CUDA_ERROR_NOT_INITIALIZED;
@@ -40,63 +36,12 @@ void largemvc_cuda_begun(void) {
 
 static CUresult lacking(void) { return CUDA_ERROR_NOT_SUPPORTED; }
 
-// A device without a driver.
-
-static int context;
-static _Thread_local CUcontext current;
-
 static CUresult none_cuInit(unsigned flags) { return CUDA_SUCCESS; }
-static CUresult none_cuDriverGetVersion(int *v) { return *v = 0, CUDA_SUCCESS; }
-static CUresult none_cuDeviceGetCount(int *n) { return *n = 1, CUDA_SUCCESS; }
-static CUresult none_cuDeviceGet(CUdevice *d, int ordinal) { return *d = 0, CUDA_SUCCESS; }
-static CUresult none_cuDeviceGetName(char *s, int n, CUdevice d) { return snprintf(s, n, "no device"), CUDA_SUCCESS; }
-static CUresult none_cuDeviceTotalMem(size_t *n, CUdevice d) { return *n = (size_t)1 << 36, CUDA_SUCCESS; }
-static CUresult none_cuDeviceGetAttribute(int *v, CUdevice_attribute a, CUdevice d) {
-  switch (a) {
-  case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-  case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X:
-  case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y: *v = 1024; break;
-  case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z: *v = 64; break;
-  case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X: *v = 2147483647; break;
-  case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y:
-  case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z: *v = 65535; break;
-  case CU_DEVICE_ATTRIBUTE_WARP_SIZE: *v = 32; break;
-  default: *v = 0;
-  }
-  return CUDA_SUCCESS;
-}
-static CUresult none_cuCtxCreate(CUcontext *c, unsigned flags, CUdevice d) { return *c = current = (CUcontext)&context, CUDA_SUCCESS; }
-static CUresult none_cuCtxDestroy(CUcontext c) { return CUDA_SUCCESS; }
-static CUresult none_cuCtxSetCurrent(CUcontext c) { return current = c, CUDA_SUCCESS; }
-static CUresult none_cuCtxGetCurrent(CUcontext *c) { return *c = current, CUDA_SUCCESS; }
-static CUresult none_cuCtxGetDevice(CUdevice *d) { return *d = 0, CUDA_SUCCESS; }
-static CUresult none_cuCtxSynchronize(void) { return CUDA_SUCCESS; }
-static CUresult none_cuMemGetInfo(size_t *f, size_t *n) { return *f = *n = (size_t)1 << 36, CUDA_SUCCESS; }
-static CUresult none_cuMemAlloc(CUdeviceptr *p, size_t n) {
-  *p = (CUdeviceptr)aligned_alloc(256, (n + 255) / 256 * 256);
-  return *p ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
-}
-static CUresult none_cuMemAllocManaged(CUdeviceptr *p, size_t n, unsigned flags) { return none_cuMemAlloc(p, n); }
-static CUresult none_cuMemFree(CUdeviceptr p) { return free((void *)p), CUDA_SUCCESS; }
-static CUresult none_cuMemcpy(CUdeviceptr d, CUdeviceptr s, size_t n) { return memmove((void *)d, (void *)s, n), CUDA_SUCCESS; }
-static CUresult none_cuMemcpyHtoD(CUdeviceptr d, const void *s, size_t n) { return memmove((void *)d, s, n), CUDA_SUCCESS; }
-static CUresult none_cuMemcpyDtoH(void *d, CUdeviceptr s, size_t n) { return memmove(d, (void *)s, n), CUDA_SUCCESS; }
-static CUresult none_cuMemcpyDtoD(CUdeviceptr d, CUdeviceptr s, size_t n) { return none_cuMemcpy(d, s, n); }
-static CUresult none_cuMemsetD8(CUdeviceptr d, unsigned char x, size_t n) { return memset((void *)d, x, n), CUDA_SUCCESS; }
 static CUresult nothing(void) { return CUDA_ERROR_NO_DEVICE; }
-
-#define NONE(f) {SYMBOL(f), (void *)none_##f}
-static const struct { const char *symbol; void *f; } none[] = {
-  NONE(cuInit), NONE(cuDriverGetVersion), NONE(cuDeviceGetCount), NONE(cuDeviceGet), NONE(cuDeviceGetName),
-  NONE(cuDeviceTotalMem), NONE(cuDeviceGetAttribute), NONE(cuCtxCreate), NONE(cuCtxDestroy), NONE(cuCtxSetCurrent),
-  NONE(cuCtxGetCurrent), NONE(cuCtxGetDevice), NONE(cuCtxSynchronize), NONE(cuMemGetInfo), NONE(cuMemAlloc),
-  NONE(cuMemAllocManaged), NONE(cuMemFree), NONE(cuMemcpy), NONE(cuMemcpyHtoD), NONE(cuMemcpyDtoH), NONE(cuMemcpyDtoD),
-  NONE(cuMemsetD8),
-};
 
 static void stand_in(void) {
   for (int i = 0; i < COUNT; i++) largemvc_cuda_table[i] = (void *)nothing;
-  for (size_t i = 0; i < sizeof none / sizeof *none; i++) largemvc_cuda_replace(none[i].symbol, none[i].f);
+  largemvc_cuda_replace("cuInit", (void *)none_cuInit);
 }
 
 // first_init is what cuInit calls: a driver that cannot begin is no driver.

@@ -1,0 +1,201 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/largemvc/largemvc/internal/engine"
+)
+
+// Step is a part of a trial of a device. Parts are meant for processes of their own, so that a hang costs one of them.
+type Step struct {
+	Name  string
+	Limit time.Duration // that is more than enough on a device that works
+	run   func(ctx context.Context, drv Driver, tell func(map[string]any) error) error
+}
+
+// Steps returns the parts of a trial whose networks have at most the given number of samples.
+func Steps(most int) []Step {
+	steps := []Step{
+		{"environment", time.Minute, environment}, {"compile", 3 * time.Minute, compile}, {"copies", time.Minute, copies},
+	}
+	for _, t := range trials {
+		if t.samples > most {
+			break
+		}
+		limit := time.Minute + time.Duration(t.samples)*time.Millisecond
+		steps = append(steps, Step{fmt.Sprintf("network of %d", t.samples), limit, t.check},
+			Step{fmt.Sprintf("kernels of %d", t.samples), limit, t.kernels})
+	}
+	return steps
+}
+
+// Run opens the device and runs the part. tell gets each finding as it comes.
+func (s *Step) Run(ctx context.Context, tell func(map[string]any) error) error {
+	all := Kinds()
+	if len(all) == 0 {
+		return ErrNotBuilt
+	}
+	drv, err := all[0].Open()
+	if err != nil {
+		return fmt.Errorf("%s: %w", all[0].Name, err)
+	}
+	return errors.Join(s.run(ctx, drv, tell), drv.Close())
+}
+
+// environment reports the device.
+func environment(_ context.Context, drv Driver, tell func(map[string]any) error) error {
+	major, minor := drv.Capability()
+	free, total, err := drv.Memory()
+	if err != nil {
+		return err
+	}
+	found := map[string]any{"what": "device", "name": drv.Name(), "capability": fmt.Sprintf("%d.%d", major, minor),
+		"bytes": total, "free_bytes": free, "shared_bytes": drv.SharedMemory()}
+	if d, ok := drv.(interface{ Version() string }); ok {
+		found["cuda"] = d.Version()
+	}
+	return tell(found)
+}
+
+// compile takes the time in which the driver compiles each text.
+func compile(_ context.Context, drv Driver, tell func(map[string]any) error) error {
+	var errs []error
+	for _, t := range []struct {
+		name string
+		text func() string
+	}{
+		{"products_float", productsFloat}, {"rows_float", rowsFloat}, {"terms_float", termsFloat}, {"stages_float", stagesFloat},
+		{"tensor_float", tensorFloat}, {"products_double", productsDouble}, {"rows_double", rowsDouble},
+		{"terms_double", termsDouble}, {"stages_double", stagesDouble},
+	} {
+		text := t.text()
+		began := time.Now()
+		if _, err := drv.Load(text); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", t.name, err))
+			continue
+		}
+		if err := tell(map[string]any{"what": "compiled " + t.name, "seconds": time.Since(began).Seconds()}); err != nil {
+			return err
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// copies takes the rate of copies of 64 MiB.
+func copies(_ context.Context, drv Driver, tell func(map[string]any) error) error {
+	const size, rounds = 64 << 20, 5
+	p, err := drv.Alloc("copies", size)
+	if err != nil {
+		return err
+	}
+	host := make([]byte, size)
+	for i := range host {
+		host[i] = byte(i % 251)
+	}
+	back := make([]byte, size)
+	for what, copied := range map[string]func() error{
+		"to the device":   func() error { return drv.Upload(p, host) },
+		"from the device": func() error { return drv.Download(back, p) },
+	} {
+		best := math.Inf(1)
+		for range rounds {
+			began := time.Now()
+			if err := copied(); err != nil {
+				return err
+			}
+			best = min(best, time.Since(began).Seconds())
+		}
+		if err := tell(map[string]any{"what": "copy " + what, "gb_per_second": size / best / 1e9}); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(drv.Upload(p, host), drv.Download(back, p), drv.Free(p)); err != nil {
+		return err
+	}
+	return tell(map[string]any{"what": "what was copied comes back", "ok": slices.Equal(back, host)})
+}
+
+// check compares an epoch, and the products of the stages, with the CPU.
+func (t *trial) check(ctx context.Context, drv Driver, tell func(map[string]any) error) error {
+	return t.run(ctx, drv, func(c Check) error { return tell(c.Fields()) })
+}
+
+// Fields returns the check as it is written in JSON.
+func (c *Check) Fields() map[string]any {
+	switch {
+	case math.IsNaN(c.Off):
+		return map[string]any{"what": c.What, "seconds": c.Seconds, "cpu_seconds": c.CPU}
+	case math.IsInf(c.Off, 0):
+		return map[string]any{"what": c.What, "error": "not a number", "allowed": c.Allowed, "ok": false}
+	}
+	return map[string]any{"what": c.What, "error": c.Off, "allowed": c.Allowed, "cpu_error": c.CPU, "ok": c.OK()}
+}
+
+// kernels takes the time of each kernel in an epoch, waiting for each launch.
+func (t *trial) kernels(ctx context.Context, drv Driver, tell func(map[string]any) error) error {
+	net, err := t.network()
+	if err != nil {
+		return err
+	}
+	d := &timed{Driver: drv, took: map[string]*took{}}
+	begin := func(net *trialNetwork) (engine.Shard, error) {
+		s, err := onDriver[float32](d)(net)
+		d.took = map[string]*took{} // uploads of the rows are no part of an epoch
+		return s, err
+	}
+	if _, _, err := net.epoch(ctx, 1, begin); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.took)) {
+		x := d.took[name]
+		if err := tell(map[string]any{"what": name, "epochs": 2, "calls": x.calls, "bytes": x.bytes, "seconds": x.seconds,
+			"first_seconds": x.first}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// timed is a driver that waits for each call and takes its time.
+type timed struct {
+	Driver
+	took map[string]*took
+}
+
+type took struct {
+	calls          int
+	bytes          int64
+	first, seconds float64 // the first call, which may include compiling, and all
+}
+
+func (t *timed) time(name string, bytes int, call func() error) error {
+	began := time.Now()
+	if err := errors.Join(call(), t.Sync()); err != nil {
+		return err
+	}
+	x := t.took[name]
+	if x == nil {
+		x = &took{first: time.Since(began).Seconds()}
+		t.took[name] = x
+	}
+	x.calls, x.bytes, x.seconds = x.calls+1, x.bytes+int64(bytes), x.seconds+time.Since(began).Seconds()
+	return nil
+}
+
+func (t *timed) Launch(m Module, kernel string, l Launch, args ...any) error {
+	return t.time(kernel, 0, func() error { return t.Driver.Launch(m, kernel, l, args...) })
+}
+
+func (t *timed) Upload(p Ptr, src []byte) error {
+	return t.time("copies to the device", len(src), func() error { return t.Driver.Upload(p, src) })
+}
+
+func (t *timed) Download(dst []byte, p Ptr) error {
+	return t.time("copies from the device", len(dst), func() error { return t.Driver.Download(dst, p) })
+}
