@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -28,7 +27,7 @@ A line of standard input is a JSON object, and the next request waits for the an
   {"cancel": true}                                     interrupts it, as Ctrl-C in a terminal does
 
 A line of standard output is a JSON object with one of
-  folder    first, beside version: a new private folder for files, deleted at the end
+  folder    first: a new private folder for files, deleted at the end
   progress  of a fit: phase, done and total (units of work), left (seconds), loss
   line      a line that the command prints on standard error
   answer    last: status (of exit), error, output (standard output; an object where it is JSON)
@@ -45,7 +44,6 @@ type request struct {
 // event is a line of its standard output.
 type event struct {
 	Folder   string  `json:"folder,omitempty"`
-	Version  string  `json:"version,omitempty"`
 	Progress *step   `json:"progress,omitempty"`
 	Line     string  `json:"line,omitempty"`
 	Answer   *answer `json:"answer,omitempty"`
@@ -68,7 +66,7 @@ type answer struct {
 }
 
 const (
-	serveGrace = 2 * time.Second        // for the command that runs when standard input ends
+	serveGrace = 2 * time.Second        // for the command that runs at the end of serve
 	parentLook = time.Second            // between two looks whether the parent process lives
 	stepPause  = 100 * time.Millisecond // between two events of progress
 )
@@ -97,7 +95,14 @@ func serve(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 		return fmt.Errorf("serve: no folder can be made in the folder of temporary files (TMPDIR, on Windows TMP, names "+
 			"another): %w", err)
 	}
-	defer func() { err = errors.Join(err, removeFolder(folder)) }()
+	defer func() {
+		left := os.RemoveAll(folder)
+		for try := 0; try < 5 && left != nil; try++ { // a command that did not stop in time may still write
+			time.Sleep(stepPause)
+			left = os.RemoveAll(folder)
+		}
+		err = errors.Join(err, left)
+	}()
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	s := &server{out: json.NewEncoder(out), interrupt: func() {}, end: end}
@@ -106,11 +111,7 @@ func serve(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 	defer func() { loadModel, onEpoch = loaded, reported }()
 	loadModel, onEpoch = (&modelCache{}).load, func(_ int, e largemvc.Progress) { s.progress(e) }
 
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		info = &debug.BuildInfo{}
-	}
-	s.send(event{Folder: folder, Version: versionOf(info)})
+	s.send(event{Folder: folder})
 	requests := make(chan []string)
 	go s.read(ctx, in, requests)
 	go watchParent(ctx, end)
@@ -119,22 +120,9 @@ func serve(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 		case <-ctx.Done():
 			return nil
 		case args := <-requests:
-			if !s.answer(ctx, args) {
-				return nil
-			}
+			s.answer(ctx, args)
 		}
 	}
-}
-
-// removeFolder deletes a folder, in which a command that was given up may still write.
-func removeFolder(folder string) (err error) {
-	for range 5 {
-		if err = os.RemoveAll(folder); err == nil {
-			return nil
-		}
-		time.Sleep(parentLook / 10)
-	}
-	return err
 }
 
 // watchParent ends serve when its parent process is gone, even if another process holds the other end of standard input open.
@@ -177,8 +165,8 @@ func (s *server) read(ctx context.Context, in io.Reader, commands chan<- []strin
 	}
 }
 
-// answer runs a command and sends its answer. It returns false at the end of serve.
-func (s *server) answer(ctx context.Context, args []string) bool {
+// answer runs a command and sends its answer. At the end of serve it waits for the command, but not for long.
+func (s *server) answer(ctx context.Context, args []string) {
 	run, interrupt := context.WithCancel(ctx)
 	defer interrupt()
 	s.mu.Lock()
@@ -189,13 +177,11 @@ func (s *server) answer(ctx context.Context, args []string) bool {
 	select {
 	case a := <-done:
 		s.send(event{Answer: a})
-		return true
 	case <-ctx.Done():
 		select {
 		case <-done:
 		case <-time.After(serveGrace):
 		}
-		return false
 	}
 }
 
@@ -263,9 +249,9 @@ func (c *modelCache) load(path string) (*largemvc.Predictor, error) {
 		info.ModTime().Equal(c.info.ModTime()) {
 		return c.model, nil
 	}
-	model, loadErr := largemvc.Load(path)
-	if err == nil && loadErr == nil {
+	model, err := largemvc.Load(path)
+	if err == nil && info != nil {
 		*c = modelCache{path, info, model}
 	}
-	return model, loadErr
+	return model, err
 }

@@ -94,14 +94,15 @@ func (c *client) finish(folder string) {
 	}
 }
 
-// TestServe wants serve to run commands as a shell does, with the progress of a fit, and a model that is replaced to be read again.
+// TestServe wants serve to run commands as a shell does, with the progress of a fit, and to read a model again that was
+// replaced.
 func TestServe(t *testing.T) {
 	data := writeSet(t, 60, true)
 	c, folder := newClient(t)
 	model := filepath.Join(folder, "model")
 	var labels []string
 	for _, seed := range []string{"1", "2", "2"} {
-		got, phases := c.run("fit", "-data", data, "-clusters", "3", "-epochs", "5", "-seed", seed, "-save", model, "-json", "-quiet")
+		got, phases := c.run("fit", "-data", data, "-epochs", "5", "-seed", seed, "-save", model, "-json", "-quiet")
 		if got.Status != exitOK || !strings.Contains(phases, "training") {
 			t.Fatalf("fit: %+v, progress of %q", got, phases)
 		}
