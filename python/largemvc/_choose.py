@@ -41,7 +41,7 @@ def choose(views: Any, numbers: Iterable[int] = range(2, 21), *, seeds: int = 3,
         if figure is not None:
             args += ["-figure", str(figure)]
         answer = process.run(args, verbose)
-        if answer.status != 0:
-            raise _error(answer, read)
+    if answer.status != 0:
+        raise _error(answer, read)
     found = answer.output
     return Choice(found["suggested"], found["clear"], found["reasons"] or [], found["choices"])

@@ -50,7 +50,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         return (f'<iframe srcdoc="{escape(self.html)}" style="width:100%;height:800px;border:0" '
-                'sandbox="allow-scripts"></iframe>')
+                'sandbox="allow-scripts allow-downloads"></iframe>')
 
 
 class LargeMVC(ClusterMixin, TransformerMixin, Estimator):

@@ -25,8 +25,7 @@ def binary() -> str:
         return path
     path = Path(__file__).parent / "bin" / ("largemvc.exe" if os.name == "nt" else "largemvc")
     if not path.exists():
-        raise FileNotFoundError(f"{path}: this installation has no command; install a wheel for this platform, or set "
-                                "LARGEMVC_COMMAND to the path of the command")
+        raise FileNotFoundError(f"{path}: no such command; install a wheel for this platform, or set LARGEMVC_COMMAND to its path")
     return str(path)
 
 
@@ -46,7 +45,7 @@ class Process(AbstractContextManager):
     def __init__(self) -> None:
         self.lock = threading.RLock()  # to hold from the first file of a request to the last file of its answer
         self.folder = ""  # for files; the process deletes it when it ends
-        self._buffer = bytearray()
+        self._buffer, self._owner = bytearray(), os.getpid()
         # Ctrl-C in a terminal must reach this process alone, which then asks the command to stop.
         apart = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP} if os.name == "nt" else {"start_new_session": True}
         self._child = subprocess.Popen([binary(), "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -81,6 +80,8 @@ class Process(AbstractContextManager):
     def close(self) -> None:
         """End the process and remove its folder."""
         self._child.stdin.close()
+        if os.getpid() != self._owner:
+            return  # the copy that os.fork has made
         try:
             self._child.wait(timeout=10)
         except BaseException as err:
