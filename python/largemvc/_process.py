@@ -25,7 +25,7 @@ def binary() -> str:
         return path
     path = Path(__file__).parent / "bin" / ("largemvc.exe" if os.name == "nt" else "largemvc")
     if not path.exists():
-        raise FileNotFoundError(f"{path}: no such command; install a wheel for this platform, or set LARGEMVC_COMMAND to its path")
+        raise FileNotFoundError(f"{path}: no such command; install a wheel for this platform, or set LARGEMVC_COMMAND")
     return str(path)
 
 

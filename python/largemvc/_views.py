@@ -62,7 +62,7 @@ class Views:
                 if features is not None:
                     arrays[stem + ".features"] = features.astype(str)
                 if ids is not None:
-                    arrays["id"] = ids.astype(str)
+                    arrays["id"] = np.array([str(i) for i in ids])
                 np.savez(path, **arrays)
             else:
                 path = path.with_suffix(".npy")
@@ -148,10 +148,10 @@ def _one(x: Any, name: str) -> tuple[Any, Any, Any]:
     """Return the values of a view, the ids of its rows and the names of its features, each None where it has none."""
     ids = features = None
     if hasattr(x, "obs_names"):  # AnnData
-        ids, features, x = np.asarray(x.obs_names), np.asarray(x.var_names), x.X
+        ids, features, x = np.asarray(x.obs_names, dtype=object), np.asarray(x.var_names), x.X
     elif hasattr(x, "columns") and hasattr(x, "to_numpy"):
         features = np.asarray(x.columns, dtype=object)
-        ids = np.asarray(x.index) if hasattr(x, "index") else None
+        ids = np.fromiter(x.index, object, len(x)) if hasattr(x, "index") else None
         for column, dtype in zip(x.columns, x.dtypes):
             if getattr(dtype, "kind", "f") not in "biuf":
                 raise ValueError(f'view "{name}", column "{column}": it holds {dtype}, not numbers; encode it, for example with '
@@ -226,7 +226,7 @@ def _join(out: Views, ids: list[Any]) -> None:
         for i in ids[v]:
             position.setdefault(i, len(position))
     n = len(position)
-    out.ids, out.longer = np.array(list(position), dtype=object), n != sizes[out.names[here[0]]]
+    out.ids, out.longer = np.fromiter(position, object, n), n != sizes[out.names[here[0]]]
     present = np.zeros((n, len(out.data)), dtype=bool)
     for v in here:
         x, at = out.data[v], np.array([position[i] for i in ids[v]])

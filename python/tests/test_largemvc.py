@@ -159,6 +159,11 @@ class Forms(Case):
                 np.testing.assert_array_equal(m.labels_, want)
                 np.testing.assert_array_equal(m.predict(views), want)
         self.assertEqual(self.model(forms["frames"]).sample_ids_.tolist(), names)
+        for index in (pd.MultiIndex.from_arrays([np.arange(N) // 9, np.arange(N) % 9]), pd.date_range("2026-01-01", periods=N)):
+            keyed = [pd.DataFrame(self.a, index=index), pd.DataFrame(self.b, index=index)[::-1]]
+            m = self.model(keyed, pd.Series(self.kinds, index=index)[::-1])
+            np.testing.assert_array_equal(m.labels_, want)
+            self.assertEqual((m.class_labels_.tolist(), list(m.sample_ids_)), (self.kinds.tolist(), list(index)))
         reverse = np.load(path, mmap_mode="r")[::-1]
         want = self.model([self.a[::-1], self.b[::-1]]).labels_
         np.testing.assert_array_equal(self.model([reverse, self.b[::-1]]).labels_, want)
