@@ -402,7 +402,7 @@ _OURS = set("""clusters preset epochs seed workers data labels id views view lea
 def _error(answer: Answer, read: _views.Views) -> Exception:
     """Return the exception of a command that failed."""
     if answer.cancelled:
-        return InterruptedError(answer.error[max(0, answer.error.find("cancelled")):] or "cancelled; there is no result")
+        return InterruptedError(answer.error[max(0, answer.error.find("cancelled")):] or "cancelled when it had finished")
     if "diverge" in answer.error:
         return FloatingPointError(answer.error)
     return ValueError(answer.status == 1 and read.not_finite() or read.spoken(answer.error))

@@ -68,6 +68,7 @@ class Process(AbstractContextManager):
                 event = self._event()
                 if "answer" in event:
                     show.close()
+                    event["answer"]["status"] |= cancelled  # a command may have finished before the interrupt
                     return Answer(**event["answer"], cancelled=cancelled)
                 show.event(event)
             except KeyboardInterrupt:
@@ -122,9 +123,7 @@ class Process(AbstractContextManager):
 
     def _died(self, text: str) -> RuntimeError:
         status = self._child.wait()
-        why = f"exit status {status}" if status >= 0 else f"signal {-status}"
-        if status == -9:
-            why += "; the machine may be short of memory"
+        why = f"exit status {status}" if status >= 0 else f"signal {-status}; with 9 the machine may be short of memory"
         return RuntimeError(f"the command ended without an answer ({why})" + (f":\n{text.strip()}" if text.strip() else ""))
 
 

@@ -377,6 +377,21 @@ class Ends(Case):
                 child.communicate()
                 self.wait_for("the folder stays", lambda: not any(self.tmp.iterdir()), 15)
 
+    def test_interrupted_at_the_end(self):
+        with Process() as process:
+            event, process._event = process._event, lambda: (_ for _ in ()).throw(KeyboardInterrupt)
+
+            def send(request):
+                if "cancel" in request:
+                    process._event = event
+                else:
+                    Process._send(process, request)
+
+            process._send = send
+            answer = process.run(["version"], None)
+        self.assertEqual((answer.status, answer.cancelled), (1, True))
+        self.assertIn("largemvc", answer.output)
+
     def test_command_killed(self):
         with self.assertRaisesRegex(RuntimeError, r"signal 9"), Process() as process:
             process._child.kill()
