@@ -6,6 +6,7 @@
 //	largemvc report -model MODEL -data FILE [-out report.html] …
 //	largemvc compare A.csv B.csv
 //	largemvc inspect FILE…
+//	largemvc serve
 //	largemvc device [-selftest]
 //	largemvc version
 //	largemvc completion bash|zsh|fish
@@ -58,6 +59,7 @@ func commands() []command {
 		{"report", "label samples with a saved model and write an HTML report", runReport},
 		{"compare", "score two files of labels against each other", runCompare},
 		{"inspect", "show the contents of a file and how it is read, or describe a model", runInspect},
+		{"serve", "run commands for another program, which sends them line by line", runServe},
 		{"device", "list the GPUs that a fit can use, and test one", runDevice},
 		{"version", "print the version, the kernels and the build", runVersion},
 		{"completion", "print a script for completion in a shell", runCompletion},

@@ -45,7 +45,7 @@ func (o *modelOptions) checkModel(command string, stdout io.Writer, outputs ...*
 
 // readModel reads the model, and the data as the model wants them.
 func (o *modelOptions) readModel(ctx context.Context, bar *progress.Bar) (*largemvc.Predictor, *input, error) {
-	model, err := largemvc.Load(o.model)
+	model, err := loadModel(o.model)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,5 +1,6 @@
 // Command release builds the archives of a release: the command for Linux, macOS and Windows on amd64 and arm64, without cgo,
-// with shell completions and the licences of all that is linked in, and the checksums of the archives.
+// with shell completions and the licences of all that is linked in, the wheels of the Python package with the same commands, and
+// the checksums of all.
 // The same commit gives the same bytes wherever its working copy lies. docs/releasing.md says how it is used:
 //
 //	cd tools && go run ./release -out ../dist
@@ -34,11 +35,12 @@ func main() {
 	root := flag.String("root", "..", "`FOLDER` of the repository")
 	out := flag.String("out", "", "`FOLDER` for the archives; it is made where it is missing")
 	only := flag.String("only", "", "`OS/ARCH` to build for alone")
+	python := flag.String("python", "python3", "`PROGRAM` that builds the wheels, Python 3.11 or newer; none: no wheels")
 	program.Arguments("release [flags] -out FOLDER", 0)
-	program.End("release", program.Failed, run(*root, *out, *only))
+	program.End("release", program.Failed, run(*root, *out, *only, *python))
 }
 
-func run(root, out, only string) error {
+func run(root, out, only, python string) error {
 	if out == "" {
 		return fmt.Errorf("no -out folder given")
 	}
@@ -62,14 +64,17 @@ func run(root, out, only string) error {
 		if only != "" && only != t.os+"/"+t.arch {
 			continue
 		}
-		name, archive, err := b.archive(t, scripts)
+		names, err := b.target(t, scripts, out, python)
 		if err != nil {
 			return fmt.Errorf("%s/%s: %w", t.os, t.arch, err)
 		}
-		if err := os.WriteFile(filepath.Join(out, name), archive, 0o644); err != nil {
-			return err
+		for _, name := range names {
+			data, err := os.ReadFile(filepath.Join(out, name))
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(data), name)
 		}
-		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(archive), name)
 	}
 	if sums.Len() == 0 {
 		return fmt.Errorf("no target %s", only)
@@ -156,11 +161,11 @@ func (b *builder) completions() ([]file, error) {
 	return files, nil
 }
 
-// archive returns the name and the bytes of a target's archive.
-func (b *builder) archive(t target, scripts []file) (name string, data []byte, err error) {
+// target writes the archive and the wheel of a target, and returns their names.
+func (b *builder) target(t target, scripts []file, out, python string) (names []string, err error) {
 	dir, err := os.MkdirTemp("", "release")
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	executable := "largemvc"
@@ -168,23 +173,50 @@ func (b *builder) archive(t target, scripts []file) (name string, data []byte, e
 		executable += ".exe"
 	}
 	if err := b.compile(t, filepath.Join(dir, executable)); err != nil {
-		return "", nil, err
-	}
-	binary, err := os.ReadFile(filepath.Join(dir, executable))
-	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	licences, err := b.licences(t)
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
-	files := []file{{name: executable, data: binary, mode: 0o755}, {name: "LICENSES.txt", data: licences, mode: 0o644}}
+	if err := os.WriteFile(filepath.Join(dir, "LICENSES.txt"), licences, 0o644); err != nil {
+		return nil, err
+	}
+	name, archive, err := b.archive(t, dir, executable, scripts)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(out, name), archive, 0o644); err != nil || python == "none" {
+		return []string{name}, err
+	}
+	wheel, err := b.wheel(t, dir, executable, out, python)
+	return []string{name, wheel}, err
+}
+
+// wheel writes the wheel of a target with the command in dir, and returns its name.
+func (b *builder) wheel(t target, dir, executable, out, python string) (string, error) {
+	c := exec.Command(python, "-c", "import backend, sys; print(backend.build_wheel(sys.argv[1]))", out)
+	c.Dir = filepath.Join(b.root, "python")
+	c.Env = append(b.environment(t), "LARGEMVC_TARGET="+t.os+"/"+t.arch, "LARGEMVC_BINARY="+filepath.Join(dir, executable),
+		"LARGEMVC_LICENSES="+filepath.Join(dir, "LICENSES.txt"), fmt.Sprint("SOURCE_DATE_EPOCH=", b.when.Unix()))
+	name, err := program.Output(c)
+	return strings.TrimSpace(string(name)), err
+}
+
+// archive returns the name and the bytes of a target's archive, of the command and licences in dir.
+func (b *builder) archive(t target, dir, executable string, scripts []file) (name string, data []byte, err error) {
+	files := []file{{name: executable, mode: 0o755}, {name: "LICENSES.txt", mode: 0o644}}
 	for _, document := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {
-		text, err := os.ReadFile(filepath.Join(b.root, document))
-		if err != nil {
+		files = append(files, file{name: document, mode: 0o644})
+	}
+	for i, f := range files {
+		from := b.root
+		if i < 2 {
+			from = dir
+		}
+		if files[i].data, err = os.ReadFile(filepath.Join(from, f.name)); err != nil {
 			return "", nil, err
 		}
-		files = append(files, file{name: document, data: text, mode: 0o644})
 	}
 	files = append(files, scripts...)
 	slices.SortFunc(files, func(x, y file) int { return strings.Compare(x.name, y.name) })

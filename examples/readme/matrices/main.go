@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log"
-	"math/rand/v2"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -14,8 +13,8 @@ import (
 func main() {
 	// Made-up data: 300 samples of three kinds, in two views. Row i is sample i in both matrices.
 	images, texts, hasText := mat.NewDense(300, 40, nil), mat.NewDense(300, 16, nil), make([]bool, 300)
-	images.Apply(func(i, j int, _ float64) float64 { return rand.NormFloat64() + float64(2*((i+j)%3)) }, images)
-	texts.Apply(func(i, j int, _ float64) float64 { return rand.NormFloat64() + float64(2*((i%3*j)%3)) }, texts)
+	images.Apply(func(i, j int, _ float64) float64 { return float64(i*i*i*(j+3)%101)/32 + float64(2*((i+j)%3)) }, images)
+	texts.Apply(func(i, j int, _ float64) float64 { return float64(i*i*i*(j+5)%97)/32 + float64(2*(i%3*j%3)) }, texts)
 	for i := range hasText {
 		hasText[i] = i%10 != 0
 	}

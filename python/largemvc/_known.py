@@ -1,0 +1,76 @@
+"""Known labels of some samples."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ._views import Views
+
+
+@dataclass
+class Known:
+    """Known labels of some of n samples."""
+
+    codes: np.ndarray  # number of each sample's class, −1 where it is not known, shape (n,)
+    classes: dict[str, Any]  # by their names
+
+    def write(self, path: str, ids: np.ndarray | None) -> None:
+        """Write the known labels as a table with a row for every sample."""
+        names = [*self.classes, ""]
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            table = csv.writer(file)
+            table.writerow(["sample" if ids is None else "id", "label"])
+            table.writerows((i, names[c]) for i, c in zip(range(len(self.codes)) if ids is None else ids, self.codes))
+
+
+def read(y: Any, views: Views) -> Known | None:
+    """Return the known labels of y; None if there are none."""
+    if y is None:
+        return None
+    if views.ids is not None and hasattr(y, "reindex"):
+        y = y.reindex(views.ids)
+    elif views.longer:
+        raise ValueError("the views are joined by their ids, and y has none: give y as a Series with the ids for its index")
+    found, values = coded(y, views.samples)
+    names = [str(v) for v in values]
+    if len(set(names)) < len(names):
+        raise ValueError("y: two classes have the same text; give labels of one type")
+    if len(names) == 1:
+        raise ValueError(f'y has 1 class, "{names[0]}"; give labels of at least two, or none')
+    return Known(found, dict(zip(names, values))) if names else None
+
+
+def coded(y: Any, n: int) -> tuple[np.ndarray, list]:
+    """Return the number of each sample's class, −1 where it is not known, shape (n,), and the classes."""
+    y = np.asarray(y)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.ndim != 1 or len(y) != n:
+        raise ValueError(f"y has shape {y.shape}, want one label for each of {n} samples")
+    if y.dtype.kind == "f":
+        unknown = np.isnan(y) | (y == -1)
+        if not np.isfinite(y[~unknown]).all():
+            raise ValueError("y: value is infinity (inf)")
+    elif y.dtype.kind == "O":
+        unknown = np.array([v is None or v != v or v == -1 or v == "" for v in y], dtype=bool)
+    else:
+        unknown = (y == "") if y.dtype.kind in "US" else (y == -1)
+    found = np.full(n, -1)
+    values, found[~unknown] = np.unique(y[~unknown], return_inverse=True)
+    return found, [int(v) if isinstance(v, float) and v == int(v) else v for v in values.tolist()]
+
+
+def rand_index(classes: np.ndarray, labels: np.ndarray) -> float:
+    """Return the adjusted Rand index of two labelings, over the samples with a class."""
+    labels, classes = labels[classes >= 0], classes[classes >= 0]
+    if len(labels) == 0:
+        raise ValueError("y has no known label")
+    table = np.zeros((classes.max() + 1, labels.max() + 1))
+    np.add.at(table, (classes, labels), 1)
+    both, rows, columns, every = (float((x * (x - 1)).sum()) for x in (table, table.sum(1), table.sum(0), table.sum()))
+    expected, most = rows * columns / max(every, 1), (rows + columns) / 2
+    return 1.0 if most == expected else (both - expected) / (most - expected)

@@ -1,0 +1,281 @@
+"""Reads views as a caller gives them, and writes the files that the command reads."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Sequence
+
+import numpy as np
+
+
+@dataclass
+class Views:
+    """Views of the same n samples, row by row."""
+
+    names: list[str]
+    data: list[Any]  # arrays or CSR matrices, each of shape (n, d_v); a dense row that is wholly NaN is absent
+    features: list[Any]  # names of the features of each view, shape (d_v,), or None
+    ids: np.ndarray | None = None  # ids of the samples, shape (n,), where the views have them
+    present: np.ndarray | None = None  # False where a sample lacks a view, shape (n, V); None: rows of NaN say so
+    single: bool = False  # whether the caller gave one matrix instead of several views
+    longer: bool = False  # whether the join by ids gave samples that the first view lacks
+    files: list[Path] = field(default_factory=list)  # that write has written
+    sources: list[Any] = field(default_factory=list)  # the views as the caller gave them
+
+    @property
+    def samples(self) -> int:
+        """Number of samples."""
+        return next(x.shape[0] for x in self.data if x is not None)
+
+    @property
+    def dims(self) -> list[int]:
+        """Number of features of each view."""
+        return [0 if x is None else x.shape[1] for x in self.data]
+
+    @property
+    def written_ids(self) -> np.ndarray | None:
+        """Ids that the files have: a file of a sparse matrix cannot have them, and then no file has."""
+        return self.ids if all(isinstance(x, np.ndarray) for x in self.data) else None
+
+    def write(self, folder: str) -> list[str]:
+        """Write the views into a folder and return the flags that make the command read them."""
+        flags = ["-labels", "none", "-orientation", "rows", "-missing-rows"]
+        stems = [_stem(name, v) for v, name in enumerate(self.names)]
+        if len(set(stems)) < len(stems):
+            stems = [f"view_{v}" for v in range(len(stems))]
+        ids = self.written_ids
+        if ids is None:
+            flags += ["-id", "none"]
+        flags += ["-views", ",".join(stems)]
+        for stem, x, features in zip(stems, self.data, self.features):
+            path = Path(folder, stem + ".npz")
+            if not isinstance(x, np.ndarray):
+                import scipy.sparse
+
+                scipy.sparse.save_npz(path, x, compressed=False)
+            elif ids is not None or features is not None:
+                arrays = {stem: x}
+                if features is not None:
+                    arrays[stem + ".features"] = features.astype(str)
+                if ids is not None:
+                    arrays["id"] = np.array([str(i) for i in ids])
+                np.savez(path, **arrays)
+            else:
+                path = path.with_suffix(".npy")
+                _save(path, x)
+            self.files.append(path)
+            flags += ["-data", str(path)]
+        if self.present is not None:
+            path = Path(folder, "present.npy")
+            np.save(path, self.present.astype(np.uint8))
+            self.files.append(path)
+            flags += ["-mask", str(path)]
+        return flags
+
+    def spoken(self, text: str) -> str:
+        """Put the names of the views in place of the names of their files."""
+        for name, path in zip(self.names, self.files):
+            text = text.replace(f"{path}: {path.stem} ", f'view "{name}" ').replace(str(path), f'view "{name}"')
+        return text
+
+    def not_finite(self) -> str | None:
+        """Describe the first value that is NaN or infinite in a row that is not absent; None if all are finite."""
+        for v, x in enumerate(self.data):
+            dense = isinstance(x, np.ndarray)
+            values = x if dense else x.data
+            step = max(1, (1 << 22) // max(1, values.shape[-1] if dense else 1))
+            for start in range(0, len(values), step):
+                bad = ~np.isfinite(values[start:start + step])
+                if dense:
+                    bad &= ~np.isnan(values[start:start + step]).all(axis=1, keepdims=True)
+                if not bad.any():
+                    continue
+                at = np.argwhere(bad)[0] + [start, 0][:bad.ndim]
+                row, column = at if dense else (np.searchsorted(x.indptr, at[0], side="right") - 1, x.indices[at[0]])
+                value = values[tuple(at)]
+                where = f"row {row}" if self.ids is None else f'row {row} (id "{self.ids[row]}")'
+                what = f'column {column}' if self.features[v] is None else f'column "{self.features[v][column]}"'
+                return (f'view "{self.names[v]}", {where}, {what}: value is {"NaN" if np.isnan(value) else "infinity (inf)"}; '
+                        "fill it in, or make the whole row NaN if the sample lacks the view")
+        return None
+
+
+def read(views: Any, names: Sequence[str] | None = None, dims: Sequence[int] | None = None) -> Views:
+    """Read what a caller gives as views: one matrix, or a list or dict of matrices.
+
+    names and dims are the names of the views of the training and their numbers of features, both None in a training.
+    """
+    if isinstance(getattr(views, "mod", None), Mapping):  # MuData
+        views = views.mod
+    if isinstance(views, np.ndarray) and views.dtype == object and views.ndim == 1:
+        views = list(views)
+    single = hasattr(views, "tocsr") or not isinstance(views, Mapping) and not (
+        isinstance(views, (list, tuple)) and any(_matrix(x) for x in views))
+    if single:
+        views, given = [views], ["X"]
+    elif isinstance(views, Mapping):
+        given = [str(name) for name in views]
+        if names is not None and set(given) != set(names):
+            raise ValueError(f"the views are {given}, and in the training they were {list(names)}; give None for a view that "
+                             "all samples lack")
+        views = [views[name] for name in (views if names is None else names)]
+    else:
+        views, given = list(views), [f"view_{v}" for v in range(len(views))]
+    given = given if names is None else list(names)
+    if len(views) != len(given):
+        raise ValueError(f"{len(views)} views are given, and the training had {len(given)}: {given}")
+    if all(x is None for x in views):
+        raise ValueError("no view is given")
+    parts = [(None, None, None) if x is None else _one(x, name) for x, name in zip(views, given)]
+    out = Views(given, [p[0] for p in parts], [p[2] for p in parts], single=single, sources=views)
+    _join(out, [p[1] for p in parts])
+    _absent(out, dims)
+    return out
+
+
+def _matrix(x: Any) -> bool:
+    """Whether a part of a list is a view, not a row."""
+    if getattr(x, "ndim", None) == 2 or hasattr(x, "obs_names"):
+        return True
+    return isinstance(x, (list, tuple)) and any(isinstance(r, (list, tuple)) or getattr(r, "ndim", 0) == 1 for r in x)
+
+
+def _one(x: Any, name: str) -> tuple[Any, Any, Any]:
+    """Return the values of a view, the ids of its rows and the names of its features, each None where it has none."""
+    ids = features = None
+    if hasattr(x, "obs_names"):  # AnnData
+        ids, features, x = np.asarray(x.obs_names, dtype=object), np.asarray(x.var_names), x.X
+    elif hasattr(x, "columns") and hasattr(x, "to_numpy"):
+        features = np.asarray(x.columns, dtype=object)
+        ids = np.fromiter(x.index, object, len(x)) if hasattr(x, "index") else None
+        for column, dtype in zip(x.columns, x.dtypes):
+            if getattr(dtype, "kind", "f") not in "biuf":
+                raise ValueError(f'view "{name}", column "{column}": it holds {dtype}, not numbers; encode it, for example with '
+                                 "pandas.get_dummies, or leave it out")
+        values = x.to_numpy()
+        x = x.to_numpy(dtype=np.float64, na_value=np.nan) if values.dtype == object else values
+        features = features if all(isinstance(f, str) for f in features) else None
+    if hasattr(x, "tocsr"):
+        if x.dtype.kind == "c":
+            raise ValueError(f'view "{name}": Complex data not supported')
+        x = x.tocsr()
+        x = x.astype(np.float32 if x.dtype.itemsize < 4 else np.float64) if x.dtype not in (np.float32, np.float64) else x
+    else:
+        x = _numbers(x, name)
+    for axis, what in enumerate(("sample", "feature")):
+        if x.shape[axis] == 0:
+            raise ValueError(f'view "{name}": Found array with 0 {what}(s) (shape={x.shape}) while a minimum of 1 is required.')
+    return x, ids, features
+
+
+def _numbers(x: Any, name: str) -> np.ndarray:
+    """Return values as an array of numbers that the command reads. None in place of a row becomes a row of NaN."""
+    if isinstance(x, np.ma.MaskedArray):
+        x = x.astype(np.float64).filled(np.nan)
+    if isinstance(x, (list, tuple)) and any(r is None for r in x):
+        rows = [np.asarray(r, dtype=np.float64) for r in x if r is not None]
+        if not rows:
+            raise ValueError(f'view "{name}": all rows are None; give None in place of the view')
+        x = [np.full(rows[0].shape, np.nan) if r is None else r for r in x]
+    x = x if isinstance(x, np.memmap) else np.asarray(x)
+    if x.ndim != 2:
+        raise ValueError(f'view "{name}": Expected 2D array, got {x.ndim}D array instead. Reshape your data: .reshape(-1, 1) '
+                         "makes one feature of it, .reshape(1, -1) one sample")
+    if x.dtype.kind == "c":
+        raise ValueError(f'view "{name}": Complex data not supported')
+    if x.dtype.kind == "O":
+        x = x.astype(np.float64)
+    elif x.dtype.kind not in "biuf":
+        raise ValueError(f'view "{name}": it holds {x.dtype}, not numbers')
+    kind = x.dtype.newbyteorder("=")
+    if x.dtype.kind == "b":
+        kind = np.dtype(np.uint8)
+    elif x.dtype.kind == "f" and x.dtype.itemsize not in (4, 8):
+        kind = np.dtype(np.float32 if x.dtype.itemsize < 4 else np.float64)
+    if kind != x.dtype:
+        x = x.astype(kind)
+    return x if x.flags.c_contiguous or x.flags.f_contiguous else np.ascontiguousarray(x)
+
+
+def _join(out: Views, ids: list[Any]) -> None:
+    """Bring the rows of all views into one order, by their ids where these differ."""
+    here = [v for v, x in enumerate(out.data) if x is not None]
+    first = next((ids[v] for v in here if ids[v] is not None), None)
+    sizes = {out.names[v]: out.data[v].shape[0] for v in here}
+    if first is None or all(ids[v] is None or np.array_equal(ids[v], first) for v in here):
+        if len(set(sizes.values())) > 1:
+            raise ValueError(f"the views have different numbers of rows: {sizes}; a sample that lacks a view has a row of NaN")
+        if first is not None and len(set(first)) == len(first) and not np.array_equal(first, np.arange(len(first))):
+            out.ids = first
+        return
+    position: dict[Any, int] = {}
+    for v in here:
+        if ids[v] is None:
+            raise ValueError(f'view "{out.names[v]}" has no ids, and other views have different ones; give it an index, or give '
+                             "all views as arrays")
+        seen = set(ids[v])
+        if len(seen) < len(ids[v]):
+            raise ValueError(f'view "{out.names[v]}": an id occurs twice in its index')
+        if position and not any(i in position for i in seen):
+            raise ValueError(f'view "{out.names[v]}" has no id in common with the views before it; are the indices those of the '
+                             "same samples?")
+        for i in ids[v]:
+            position.setdefault(i, len(position))
+    n = len(position)
+    out.ids, out.longer = np.fromiter(position, object, n), n != sizes[out.names[here[0]]]
+    present = np.zeros((n, len(out.data)), dtype=bool)
+    for v in here:
+        x, at = out.data[v], np.array([position[i] for i in ids[v]])
+        if isinstance(x, np.ndarray):
+            rows = np.full((n, x.shape[1]), np.nan, np.float32 if x.dtype == np.float32 else np.float64)
+            rows[at] = x
+            present[at, v] = ~np.isnan(x).all(axis=1)
+        else:
+            move = type(x)((np.ones(len(at), x.dtype), (at, np.arange(len(at)))), shape=(n, len(at)))
+            rows, present[at, v] = (move @ x).tocsr(), True
+        out.data[v] = rows
+    if not all(isinstance(out.data[v], np.ndarray) for v in here):
+        out.present = present
+
+
+def _absent(out: Views, dims: Sequence[int] | None) -> None:
+    """Fill views that all samples lack, and check the numbers of features against the training."""
+    n = out.samples
+    for v, x in enumerate(out.data):
+        if x is None and dims is None:
+            raise ValueError(f'view "{out.names[v]}" is None: a training needs samples that have it')
+        if x is None:
+            out.data[v] = np.full((n, dims[v]), np.nan, np.float32)
+    if dims is None or out.dims == list(dims):
+        return
+    v = next(v for v in range(len(dims)) if out.dims[v] != dims[v])
+    name = "X" if out.single else f'view "{out.names[v]}"'
+    raise ValueError(f"{name} has {out.dims[v]} features, but LargeMVC is expecting {dims[v]} features as input")
+
+
+def _stem(name: str, v: int) -> str:
+    """Return the name of a view in files: the name itself where it can be one."""
+    if re.fullmatch(r"\w[\w .-]{0,59}", name) and name[-1] not in " ." and name.lower() not in _RESERVED:
+        return name
+    return f"view_{v}"
+
+
+# Names that the command takes for a mask or for ids, and names that Windows takes for devices.
+_RESERVED = {"present", "mask", "id", "con", "prn", "aux", "nul", "model", "embedding", "memberships"}
+
+
+def _save(path: Path, x: np.ndarray) -> None:
+    """Write an array. One that is mapped from a whole .npy file is linked, not copied."""
+    if isinstance(x, np.memmap) and x.mode != "c" and str(x.filename).endswith(".npy"):
+        try:
+            whole = np.load(x.filename, mmap_mode="r")
+            if (whole.offset, whole.shape, whole.strides, whole.dtype) == (x.offset, x.shape, x.strides, x.dtype):
+                os.symlink(os.path.abspath(x.filename), path)
+                return
+        except (OSError, ValueError):
+            pass
+    np.save(path, x)
