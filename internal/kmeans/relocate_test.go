@@ -39,7 +39,7 @@ func testRelocate[T kernel.Float](t *testing.T) {
 			t.Errorf("seed %d: inertia %g, %g of starts on all rows", seed, got.Inertia, full.Inertia)
 		}
 		if left.Inertia < 1.003*full.Inertia {
-			t.Errorf("seed %d: inertia %g without relocation, %g of starts on all rows: no test", seed, left.Inertia, full.Inertia)
+			t.Errorf("seed %d: inertia %g without relocation, %g by starts on all: no test", seed, left.Inertia, full.Inertia)
 		}
 		cfg.Workers = 3
 		if again := run(t, src, cfg); !slices.Equal(again.Labels, got.Labels) || again.Inertia != got.Inertia {
