@@ -3,7 +3,7 @@
     from largemvc import LargeMVC
     labels = LargeMVC(7).fit_predict([images, texts])
 
-The package runs the static command largemvc, which it carries. docs/python.md of the project has more.
+The package runs the command largemvc, which it carries. docs/python.md of the project has more.
 """
 
 from ._base import NotFittedError
