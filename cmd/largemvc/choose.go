@@ -17,7 +17,7 @@ import (
 	"github.com/largemvc/largemvc/report"
 )
 
-const aboutChoose = `Usage: largemvc choose -data FILE -from 2 -to 20 [flags]
+const aboutChoose = `Usage: largemvc choose FILE… -from 2 -to 20 [flags]
 
 Fits every number of clusters of a range several times and prints figures that need no classes. It suggests a number and
 gives the reasons, or says that no number stands out. For each number it takes the time of several fits.
@@ -37,7 +37,8 @@ func chooseFlags(o *chooseOptions) *flags {
 	f, c := newFlags("choose"), &o.config
 	o.sparse = dataset.SparseIfSmaller
 	f.group("Data")
-	f.value(paths{&o.data}, "data", "`FILE` or folder with the data; - is standard input. Give it several times for one "+
+	f.data = &o.data
+	f.value(paths{&o.data}, "data", "`FILE` or folder with the data, like an argument; - is standard input. Repeat it for one "+
 		"file a view")
 	o.dataFlags(f)
 	f.group("Fits")

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"flag"
 	"io/fs"
 	"math"
 
@@ -42,7 +41,7 @@ type fitOptions struct {
 	outputs []*output
 }
 
-const aboutFit = `Usage: largemvc fit -data FILE [flags]
+const aboutFit = `Usage: largemvc fit FILE… -clusters C [flags]
 
 Clusters the samples of a data set and prints a summary, or with -json one JSON object, on standard output. If the data
 have classes, it also scores the clusters against them.
@@ -53,7 +52,8 @@ func fitFlags(o *fitOptions) *flags {
 	f, c := newFlags("fit"), &o.config
 	o.sparse = dataset.SparseIfSmaller
 	f.group("Data")
-	f.value(paths{&o.data}, "data", "`FILE` or folder with the data; - is standard input. Give it several times for one "+
+	f.data = &o.data
+	f.value(paths{&o.data}, "data", "`FILE` or folder with the data, like an argument; - is standard input. Repeat it for one "+
 		"file a view")
 	o.dataFlags(f)
 	f.float(&o.missing, "missing", 0, "`RATE`, the share of the view rows that is taken away at random by -seed, at "+
@@ -81,8 +81,10 @@ func fitFlags(o *fitOptions) *flags {
 	f.bool(&o.quiet, "quiet", "show no progress on standard error; the summary then says how the data are read")
 
 	f.group("Clusters and network")
-	f.value(clusterCount{&c.Clusters, &o.auto}, "clusters", "`C|auto`, the number of clusters; 0: the number of classes in "+
-		"the labels;\nauto: chosen from 2 to 20 as 'largemvc choose' does, on at most 2000 samples, which the summary says")
+	f.value(clusterCount{&c.Clusters, &o.auto}, "clusters", "`C|auto`, the number of clusters, in short -k; 0: the number of "+
+		"classes in the labels;\nauto: chosen from 2 to 20 as 'largemvc choose' does, on at most 2000 samples, which the "+
+		"summary says")
+	f.alias("k", "clusters")
 	f.value(among(&o.start, "default", "careful"), "start", "initial clustering: `default|careful`. careful: compares three, "+
 		"and takes another than the default's only\nwhere classes seem to be of very different sizes (docs/choose.md)")
 	f.string(&o.known, "known", aboutKnown)
@@ -173,15 +175,10 @@ const interrupted = "an interrupted training writes its result to FILE.partial, 
 func parseFit(args []string) (*fitOptions, *flags, error) {
 	o := &fitOptions{}
 	f := fitFlags(o)
-	rest, err := f.parse(args)
-	if err != nil {
+	if _, err := f.parse(args); err != nil {
 		return nil, f, err
 	}
-	o.given = map[string]bool{}
-	f.Visit(func(fl *flag.Flag) { o.given[fl.Name] = true })
-	if err := f.noArguments(rest); err != nil {
-		return nil, f, err
-	}
+	o.given = f.given()
 	if err := o.check(); err != nil {
 		return nil, f, err
 	}

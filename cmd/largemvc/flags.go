@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"encoding"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -21,12 +24,29 @@ type flags struct {
 	example   string   // of the command
 	important []string // the flags of the short help with values; nil: there is no short help
 	all       bool     // the long help was asked for
+
+	data  *[]string         // files of data, which arguments that are not flags name too; nil: there are none
+	short map[string]string // short names of flags, and the flags
 }
 
 func newFlags(name string) *flags {
 	f := &flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError)}
 	f.SetOutput(io.Discard) // errors are reported by run, help is printed by help
 	return f
+}
+
+// alias gives a flag a short name too.
+func (f *flags) alias(name, of string) {
+	fl := f.Lookup(of)
+	f.Var(fl.Value, name, fl.Usage)
+	f.short = map[string]string{name: of}
+}
+
+// given returns the flags that the command line has, by their long names.
+func (f *flags) given() map[string]bool {
+	out := map[string]bool{}
+	f.Visit(func(fl *flag.Flag) { out[cmp.Or(f.short[fl.Name], fl.Name)] = true })
+	return out
 }
 
 func (f *flags) group(title string) { f.list = append(f.list, title) }
@@ -66,7 +86,7 @@ func (f *flags) text(p option, name, usage string) {
 }
 
 // parse reads the command line. It returns flag.ErrHelp where help was asked for; any other error is one of usage. Arguments
-// that are not flags may stand between the flags, and are returned.
+// that are not flags may stand between the flags. They are files of a command's data, and returned by a command without data.
 func (f *flags) parse(args []string) (rest []string, err error) {
 	for {
 		if err := f.Parse(args); err != nil {
@@ -77,13 +97,34 @@ func (f *flags) parse(args []string) (rest []string, err error) {
 			return nil, f.parseError(err)
 		}
 		if f.NArg() == 0 {
-			return rest, nil
+			if f.data == nil {
+				return rest, nil
+			}
+			*f.data, err = f.expanded(append(*f.data, rest...))
+			return nil, err
 		}
 		if f.Arg(0) == "" {
 			return nil, usagef("%s: argument %d that is not a flag %v", f.Name(), len(rest)+1, errEmpty)
 		}
 		rest, args = append(rest, f.Arg(0)), f.Args()[1:]
 	}
+}
+
+// expanded replaces patterns by the files that match, in the order of their names, for shells that leave that to a program.
+func (f *flags) expanded(paths []string) ([]string, error) {
+	var out []string
+	for _, path := range paths {
+		if _, err := os.Lstat(path); err == nil || !strings.ContainsAny(path, "*?[") {
+			out = append(out, path)
+			continue
+		}
+		found, err := filepath.Glob(path)
+		if err != nil || len(found) == 0 {
+			return nil, usagef("%s: no file matches %q", f.Name(), path)
+		}
+		out = append(out, found...)
+	}
+	return out, nil
 }
 
 // noArguments refuses arguments that are not flags.

@@ -33,6 +33,7 @@ func inspectFlags(o *inspectOptions) *flags {
 	f := newFlags("inspect")
 	o.sparse = dataset.SparseIfSmaller
 	f.group("Data")
+	f.data = &o.data
 	f.value(paths{&o.data}, "data", "`FILE` or folder with the data, like an argument; - is standard input. Repeat it for one "+
 		"file per view")
 	o.dataFlags(f)
@@ -50,8 +51,7 @@ func inspectFlags(o *inspectOptions) *flags {
 func runInspect(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	o := &inspectOptions{}
 	f := inspectFlags(o)
-	rest, err := f.parse(args)
-	o.data = append(o.data, rest...)
+	_, err := f.parse(args)
 	if done, err := f.asked(err, stdout, aboutInspect, aboutData); done || err != nil {
 		return err
 	}

@@ -23,7 +23,8 @@ func (o *modelOptions) modelFlags(f *flags) {
 	f.group("Model")
 	f.string(&o.model, "model", "`FILE` that fit -save wrote; it has no default")
 	f.group("Data")
-	f.value(paths{&o.data}, "data", "`FILE` or folder with the data; - is standard input. Give it several times for one "+
+	f.data = &o.data
+	f.value(paths{&o.data}, "data", "`FILE` or folder with the data, like an argument; - is standard input. Repeat it for one "+
 		"file a view")
 	o.dataFlags(f)
 	f.bool(&o.match, "match-features", "reorder the features by their names, as in the model; by default another order is "+

@@ -86,7 +86,7 @@ func (o *fitOptions) writePage(
 	return o.output("report").save(stdout, func(w io.Writer) error { return report.Write(context.WithoutCancel(ctx), w, c, p) })
 }
 
-const aboutReport = `Usage: largemvc report -model MODEL -data FILE [flags]
+const aboutReport = `Usage: largemvc report -model MODEL FILE… [flags]
 
 Labels samples with a model and writes one HTML file: a summary in words, a map, confidence, typical and doubtful samples,
 a description of each cluster, and a model card. The file works offline. 'largemvc fit -report FILE' writes such a report

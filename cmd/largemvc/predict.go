@@ -33,7 +33,7 @@ type predictOptions struct {
 	device    machine.Device
 }
 
-const aboutPredict = `Usage: largemvc predict -model MODEL -data FILE [flags]
+const aboutPredict = `Usage: largemvc predict -model MODEL FILE… [flags]
 
 Labels samples with a model of 'largemvc fit -save' and prints a summary, or with -json one JSON object, on standard
 output. The views must be the views of the training, in the same order; samples may lack views. If the data have classes,

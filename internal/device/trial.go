@@ -99,19 +99,22 @@ func copies(_ context.Context, drv Driver, tell func(map[string]any) error) erro
 		host[i] = byte(i % 251)
 	}
 	back := make([]byte, size)
-	for what, copied := range map[string]func() error{
-		"to the device":   func() error { return drv.Upload(p, host) },
-		"from the device": func() error { return drv.Download(back, p) },
+	for _, way := range []struct {
+		what   string
+		copied func() error
+	}{
+		{"to the device", func() error { return drv.Upload(p, host) }},
+		{"from the device", func() error { return drv.Download(back, p) }},
 	} {
 		best := math.Inf(1)
 		for range rounds {
 			began := time.Now()
-			if err := copied(); err != nil {
+			if err := way.copied(); err != nil {
 				return err
 			}
 			best = min(best, time.Since(began).Seconds())
 		}
-		if err := tell(map[string]any{"what": "copy " + what, "gb_per_second": size / best / 1e9}); err != nil {
+		if err := tell(map[string]any{"what": "copy " + way.what, "gb_per_second": size / best / 1e9}); err != nil {
 			return err
 		}
 	}
