@@ -76,6 +76,7 @@ func main() {
 	sets := flag.String("methods", "",
 		"in place of epochs, compare whole fits with other methods on these `sets` of the folder, separated by commas")
 	figure := flag.String("figure", "", "with -methods: draw time against accuracy into this SVG `file`")
+	runs := flag.Int("runs", 3, "with -methods: runs of each method, with other seeds and orders of the samples")
 	limit := flag.Duration("limit", 10*time.Minute,
 		"with -methods: the longest fit in PyTorch that is done whole; of longer ones the time is told from the first epochs")
 	own := flag.String("own", "", "in place of epochs, measure these `rows` of this library alone, separated by commas: "+
@@ -94,7 +95,8 @@ func main() {
 		return
 	}
 	if *sets != "" {
-		m := &methods{data: *data, python: *python, only: *only, figure: *figure, limit: *limit, sets: strings.Split(*sets, ",")}
+		m := &methods{data: *data, python: *python, only: *only, figure: *figure, limit: *limit, runs: max(1, *runs),
+			sets: strings.Split(*sets, ",")}
 		if err := compareMethods(os.Stdout, m); err != nil {
 			fmt.Fprintln(os.Stderr, "compare:", err)
 			os.Exit(1)

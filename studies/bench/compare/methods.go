@@ -9,7 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,26 +27,46 @@ import (
 const (
 	defaultFit = "largemvc, default preset"
 	paperFit   = "largemvc, paper preset"
+	startFit   = "largemvc, initial clustering"
 )
 
 // methods is what compareMethods is asked for.
 type methods struct {
 	data, python, only, figure string
 	sets                       []string
+	runs                       int
 	limit                      time.Duration // of a fit in PyTorch
 }
 
-// outcome is a row of the table of methods.
+// outcome is a run of a method, or the means of several.
 type outcome struct {
 	method                  string
 	seconds, processor, mib float64
-	accuracy                float64 // from 0 to 1; NaN: not known
+	accuracy, nmi           float64 // from 0 to 1; NaN: not known
+	deviation               float64 // of the accuracies of several runs
 	note                    string
+}
+
+// mean returns the means of runs, and the largest memory.
+func mean(runs []*outcome) outcome {
+	out, n := outcome{note: runs[0].note}, float64(len(runs))
+	for _, o := range runs {
+		out.seconds += o.seconds / n
+		out.processor += o.processor / n
+		out.accuracy += o.accuracy / n
+		out.nmi += o.nmi / n
+		out.mib = max(out.mib, o.mib)
+	}
+	for _, o := range runs {
+		out.deviation += (o.accuracy - out.accuracy) * (o.accuracy - out.accuracy) / n
+	}
+	out.deviation = math.Sqrt(out.deviation)
+	return out
 }
 
 // methodNames are those of the methods in Go, in the order of the table.
 func methodNames() []string {
-	names := []string{defaultFit, paperFit}
+	names := []string{defaultFit, startFit, paperFit}
 	for _, m := range baseline.Methods() {
 		names = append(names, m.Name)
 	}
@@ -52,8 +74,8 @@ func methodNames() []string {
 }
 
 // compareMethods writes a table of what users would pick instead: for each set and method the time, the memory and how well the
-// clusters agree with the classes. Every method is run once, in a process of its own that reads the set too, its samples in
-// random order; the processor's time and the memory are those of the process.
+// clusters agree with the classes. Every run of a method is a process of its own that reads the set too, with another seed and another
+// random order of the samples. The processor's time and the memory are those of the process.
 func compareMethods(out io.Writer, m *methods) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -64,48 +86,52 @@ func compareMethods(out io.Writer, m *methods) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	others, err := m.inPython(dir)
+	others, versions, err := m.inPython(dir)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(out, "| set | method | s | processor, s | MiB | ACC, % |")
-	fmt.Fprintln(out, "|---|---|---|---|---|---|")
+	fmt.Fprintf(out, "%d runs of each, with other seeds and orders of the samples; %s, %d cores, kernels %s%s\n\n", m.runs,
+		runtime.Version(), runtime.NumCPU(), kernel.Path(), versions)
+	fmt.Fprintln(out, "| set | method | s | processor, s | MiB | ACC, % | ± | NMI, % |")
+	fmt.Fprintln(out, "|---|---|---|---|---|---|---|---|")
+	var methods []peer
+	for _, name := range methodNames() {
+		methods = append(methods, peer{name, func(file string, seed int) (*outcome, error) {
+			o := &outcome{}
+			cmd := exec.Command(self, "method", "-data", file, "-name", name, "-seed", strconv.Itoa(seed))
+			return o, o.read(cmd, &o.seconds, &o.mib, &o.accuracy, &o.nmi)
+		}})
+	}
+	methods = append(methods, others...)
 	panels := make([][]outcome, len(m.sets))
 	for q, set := range m.sets {
-		file := filepath.Join(dir, set+".npz")
-		if err := inRandomOrder(filepath.Join(m.data, set+".npz"), file); err != nil {
-			return err
-		}
-		row := func(name string, run func() (*outcome, error)) error {
-			if !strings.Contains(name, m.only) {
-				return nil
-			}
-			o, err := run()
-			if err != nil {
-				return fmt.Errorf("%s on %s: %w", name, set, err)
-			}
-			o.method = name
-			panels[q] = append(panels[q], *o)
-			accuracy := "–"
-			if !math.IsNaN(o.accuracy) {
-				accuracy = fmt.Sprintf("%.1f", 100*o.accuracy)
-			}
-			_, err = fmt.Fprintf(out, "| %s | %s%s | %.1f | %.1f | %.0f | %s |\n",
-				set, name, o.note, o.seconds, o.processor, o.mib, accuracy)
-			return err
-		}
-		for _, name := range methodNames() {
-			err := row(name, func() (*outcome, error) {
-				cmd := exec.Command(self, "method", "-data", file, "-name", name)
-				o := &outcome{}
-				return o, o.read(cmd, &o.seconds, &o.mib, &o.accuracy)
-			})
-			if err != nil {
+		files := make([]string, m.runs)
+		for seed := range files {
+			files[seed] = filepath.Join(dir, fmt.Sprintf("%s-%d.npz", set, seed))
+			if err := inRandomOrder(filepath.Join(m.data, set+".npz"), files[seed], seed); err != nil {
 				return err
 			}
 		}
-		for _, p := range others {
-			if err := row(p.name, func() (*outcome, error) { return p.run(file) }); err != nil {
+		for _, p := range methods {
+			if !strings.Contains(p.name, m.only) {
+				continue
+			}
+			runs := make([]*outcome, m.runs)
+			for seed, file := range files {
+				if runs[seed], err = p.run(file, seed); err != nil {
+					return fmt.Errorf("%s on %s: %w", p.name, set, err)
+				}
+			}
+			o := mean(runs)
+			o.method = p.name
+			panels[q] = append(panels[q], o)
+			quality := "– | – | –"
+			if !math.IsNaN(o.accuracy) {
+				quality = fmt.Sprintf("%.1f | %.1f | %.1f", 100*o.accuracy, 100*o.deviation, 100*o.nmi)
+			}
+			_, err := fmt.Fprintf(out, "| %s | %s%s | %.1f | %.1f | %.0f | %s |\n",
+				set, p.name, o.note, o.seconds, o.processor, o.mib, quality)
+			if err != nil {
 				return err
 			}
 		}
@@ -116,13 +142,13 @@ func compareMethods(out io.Writer, m *methods) error {
 	return saveFigure(m.figure, m.sets, panels)
 }
 
-// inRandomOrder writes a set to another file, its samples in random order.
-func inRandomOrder(from, to string) error {
+// inRandomOrder writes a set to another file, its samples in a random order for each seed.
+func inRandomOrder(from, to string, seed int) error {
 	set, _, err := openSet(from)
 	if err != nil {
 		return err
 	}
-	order, classes := randomOrder(set.Samples()), slices.Clone(set.Labels)
+	order, classes := randomOrder(set.Samples(), seed), slices.Clone(set.Labels)
 	for v := range set.Views {
 		x := &set.Views[v]
 		if x.Float32 == nil {
@@ -152,11 +178,12 @@ func (o *outcome) read(cmd *exec.Cmd, to ...any) error {
 }
 
 // runMethod runs one method on a set and prints its seconds without reading, the largest memory of the process in MiB and the
-// share of samples whose cluster is the one of their class.
+// accuracy and NMI of its clusters.
 func runMethod(args []string) error {
 	f := flag.NewFlagSet("method", flag.ExitOnError)
 	data := f.String("data", "", "data set (.npz) with labels")
 	name := f.String("name", "", "method")
+	seed := f.Uint64("seed", 0, "seed")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -168,22 +195,10 @@ func runMethod(args []string) error {
 	if err != nil {
 		return err
 	}
-	fit := func(views []largemvc.View, preset presets.Preset) ([]int, error) {
-		c, err := largemvc.Fit(context.Background(), views, preset.Of(largemvc.Config{Clusters: clusters}))
-		if err != nil {
-			return nil, err
-		}
-		return c.Labels, nil
-	}
 	var run func() ([]int, error)
 	switch *name {
-	case defaultFit, paperFit:
-		views := viewsOf(set)
-		preset := presets.Default
-		if *name == paperFit {
-			preset = presets.Paper
-		}
-		run = func() ([]int, error) { return fit(views, preset) }
+	case defaultFit, paperFit, startFit:
+		run = fitOf(*name, viewsOf(set), largemvc.Config{Clusters: clusters, Seed: *seed})
 	default:
 		all := baseline.Methods()
 		at := slices.IndexFunc(all, func(m baseline.Method) bool { return m.Name == *name })
@@ -194,7 +209,7 @@ func runMethod(args []string) error {
 		for _, x := range set.Views {
 			views = append(views, mat.NewDense(x.Rows, x.Cols, kernel.Float64s(x.Float32)))
 		}
-		run = func() ([]int, error) { return all[at].Run(context.Background(), views, clusters, 0) }
+		run = func() ([]int, error) { return all[at].Run(context.Background(), views, clusters, *seed) }
 	}
 	began := time.Now()
 	labels, err := run()
@@ -206,8 +221,31 @@ func runMethod(args []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println(seconds, peakMiB(), scores.ACC)
+	fmt.Println(seconds, peakMiB(), scores.ACC, scores.NMI)
 	return nil
+}
+
+// fitOf returns what makes the labels of a fit of this library, or the initial clustering of the default preset, without judging
+// the structure and without the training.
+func fitOf(name string, views []largemvc.View, c largemvc.Config) func() ([]int, error) {
+	preset := presets.Default
+	if name == paperFit {
+		preset = presets.Paper
+	}
+	c = preset.Of(c)
+	if name == startFit {
+		c.Epochs, c.NoStructure = largemvc.None, true
+	}
+	return func() ([]int, error) {
+		fitted, err := largemvc.Fit(context.Background(), views, c)
+		switch {
+		case err != nil:
+			return nil, err
+		case name == startFit:
+			return fitted.StartLabels, nil
+		}
+		return fitted.Labels, nil
+	}
 }
 
 // classesOf returns the number of classes of a set.

@@ -124,15 +124,15 @@ func (r *ownRun) shuffled(name string) (*samples, error) {
 	if err != nil {
 		return nil, err
 	}
-	order := randomOrder(s.n)
+	order := randomOrder(s.n, 0)
 	for v, d := range s.dims {
 		s.x[v] = reordered(order, s.x[v], d)
 	}
 	return s, nil
 }
 
-// randomOrder is an order of n samples, the same every time.
-func randomOrder(n int) []int { return rand.New(rand.NewPCG(1, 2)).Perm(n) }
+// randomOrder is an order of n samples, the same every time for a seed.
+func randomOrder(n, seed int) []int { return rand.New(rand.NewPCG(1, 2+uint64(seed))).Perm(n) }
 
 // reordered returns rows of d values in an order.
 func reordered(order []int, x []float32, d int) []float32 {

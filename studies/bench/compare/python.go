@@ -26,43 +26,47 @@ var torchFitScript string
 // peer is a method in Python.
 type peer struct {
 	name string
-	run  func(file string) (*outcome, error)
+	run  func(file string, seed int) (*outcome, error)
 }
 
 // torchLayers and torchEpochs are what the fit in PyTorch has of the paper preset.
 const torchLayers, torchEpochs = 2, 100
 
-// inPython returns the methods that the Python at hand can run, and says which it cannot.
-func (m *methods) inPython(dir string) ([]peer, error) {
-	has := func(what, imports string) bool {
-		ok := exec.Command(m.python, "-c", "import "+imports).Run() == nil
-		if !ok {
-			fmt.Fprintf(os.Stderr, "compare: %s cannot import %s: no rows of %s\n", m.python, imports, what)
+// inPython returns the methods that the Python at hand can run, with the versions of their packages, and says which it cannot.
+func (m *methods) inPython(dir string) (out []peer, versions string, err error) {
+	has := func(what, module string) bool {
+		program := fmt.Sprintf("import numpy, %s; print(%[1]s.__version__, end='')", module)
+		version, err := exec.Command(m.python, "-c", program).Output()
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "compare: %s cannot import numpy and %s: no rows of %s\n", m.python, module, what)
+			return false
 		}
-		return ok
+		versions += fmt.Sprintf(", %s %s", what, version)
+		return true
 	}
-	var out []peer
-	if has("scikit-learn", "numpy, sklearn") {
+	if has("scikit-learn", "sklearn") {
 		path, err := writeScript(dir, "sklearn_child.py", sklearnScript)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		for _, name := range []string{"KMeans", "MiniBatchKMeans"} {
-			out = append(out, peer{"scikit-learn " + name + ", z-scored", func(file string) (*outcome, error) {
-				return m.sklearn(path, file, name)
-			}})
+			for _, rows := range []string{"z-scored", "unit rows"} {
+				out = append(out, peer{"sklearn " + name + ", " + rows, func(file string, seed int) (*outcome, error) {
+					return m.sklearn(path, file, name, rows, seed)
+				}})
+			}
 		}
 	}
-	if has("PyTorch", "numpy, torch") {
+	if has("PyTorch", "torch") {
 		path, err := writeScript(dir, "torch_fit.py", torchFitScript)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
-		out = append(out, peer{"PyTorch, literal network", func(file string) (*outcome, error) {
+		out = append(out, peer{"PyTorch, literal network", func(file string, _ int) (*outcome, error) {
 			return m.torch(dir, path, file)
 		}})
 	}
-	return out, nil
+	return out, versions, nil
 }
 
 // openSet reads a set with its classes.
@@ -74,7 +78,7 @@ func openSet(file string) (set *dataset.Set, classes int, err error) {
 	return set, classes, err
 }
 
-func (m *methods) sklearn(script, file, name string) (*outcome, error) {
+func (m *methods) sklearn(script, file, name, rows string, seed int) (*outcome, error) {
 	set, clusters, err := openSet(file)
 	if err != nil {
 		return nil, err
@@ -84,11 +88,12 @@ func (m *methods) sklearn(script, file, name string) (*outcome, error) {
 	for i := range labels {
 		to = append(to, &labels[i])
 	}
-	if err := o.read(exec.Command(m.python, script, file, strconv.Itoa(clusters), name), to...); err != nil {
+	args := []string{script, file, strconv.Itoa(clusters), name, rows, strconv.Itoa(seed)}
+	if err := o.read(exec.Command(m.python, args...), to...); err != nil {
 		return nil, err
 	}
 	scores, err := largemvc.Evaluate(set.Labels, labels)
-	o.accuracy = scores.ACC
+	o.accuracy, o.nmi = scores.ACC, scores.NMI
 	return o, err
 }
 
@@ -114,7 +119,7 @@ func (m *methods) torch(dir, script, file string) (*outcome, error) {
 	if err := dataset.WriteNPZ(from, false, anchors...); err != nil {
 		return nil, err
 	}
-	o, done := &outcome{accuracy: math.NaN()}, 0
+	o, done := &outcome{accuracy: math.NaN(), nmi: math.NaN()}, 0
 	err = o.read(exec.Command(m.python, script, file, from, strconv.Itoa(torchLayers), strconv.Itoa(torchEpochs),
 		fmt.Sprint(m.limit.Seconds()), to), &o.seconds, &done, &o.mib)
 	if err != nil {
@@ -137,6 +142,6 @@ func (m *methods) torch(dir, script, file string) (*outcome, error) {
 		return nil, err
 	}
 	scores, err := largemvc.Evaluate(set.Labels, r.Labels)
-	o.accuracy = scores.ACC
+	o.accuracy, o.nmi = scores.ACC, scores.NMI
 	return o, err
 }
