@@ -191,8 +191,8 @@ func setNovelty[T kernel.Float](ctx context.Context, p *Predictor, views []view.
 			standard.Applied = append(standard.Applied, prepare.InPlace[T](x, p.config.Machine.Overwrite))
 			some[v] = x.Take(chosen)
 		}
-		var err error
-		far, err = unexplained(ctx, p, prepare.NewRows[T](&standard, p.dims), some, func(dst []float64, i int) {
+		far = make([]float64, len(chosen))
+		err := unexplained(ctx, p, prepare.NewRows[T](&standard, p.dims), some, far, func(dst []float64, i int) {
 			for j := range dst {
 				dst[j] = h.At(chosen[i], j)
 			}

@@ -73,9 +73,29 @@ func newFitted[T kernel.Float](p *Predictor, from predict.Intake[T], clusters *k
 	return out, nil
 }
 
-func (f *fitted[T]) assign(ctx context.Context, r *request, out *Assignments) error {
+func (f *fitted[T]) assign(ctx context.Context, r *request, p *Predictor, out *Assignments) error {
 	to := &predict.Output[T]{Labels: out.Labels, Near: out.Near, Next: out.Next}
-	return withName(f.run(ctx, r, to))
+	plain, ok := f.intake.(*prepare.Rows[T])
+	ld := kernel.Pad(f.anchors)
+	switch {
+	case out.Novelty == nil:
+	case ok:
+		to.H = make([]T, len(out.Labels)*ld)
+	default:
+		to.Unlike = out.Novelty
+	}
+	err := f.run(ctx, r, to)
+	if err == nil && to.H != nil {
+		err = unexplained(ctx, p, plain, r.views, out.Novelty, func(dst []float64, i int) {
+			for j := range dst {
+				dst[j] = float64(to.H[i*ld+j])
+			}
+		})
+	}
+	for i, x := range out.Novelty {
+		out.Novelty[i] = shareBelow(p.novelty, x)
+	}
+	return withName(err)
 }
 
 func (f *fitted[T]) transform(ctx context.Context, r *request) (*matrix, error) {
@@ -146,21 +166,6 @@ func (f *fitted[T]) save(to *safetensors.File, floats func(string, []float64, ..
 	case *prepare.Rows[T]:
 		from.Save(to)
 	}
-}
-
-// unlike is what Novelty has its shares of.
-func (f *fitted[T]) unlike(ctx context.Context, r *request, p *Predictor) ([]float64, error) {
-	switch from := f.intake.(type) {
-	case *smooth.Transform[T]:
-		return from.Unlike(ctx, r.views, r.workers)
-	case *prepare.Rows[T]:
-		h, err := f.transform(ctx, r)
-		if err != nil {
-			return nil, err
-		}
-		return unexplained(ctx, p, from, r.views, func(dst []float64, i int) { mat.Row(dst, i, h) })
-	}
-	return nil, errors.New("no such intake")
 }
 
 // batches is nil if the network can take samples in batches elsewhere than in memory; else it says why it cannot.

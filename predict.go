@@ -23,22 +23,30 @@ import (
 // Predict returns the clusters of samples: it runs the trained layers with the stored anchors and takes the nearest centroid.
 // For the training samples, as given to Fit, it returns their Labels. Samples may lack views.
 func (p *Predictor) Predict(ctx context.Context, views []View) ([]int, error) {
-	a, err := p.Assign(ctx, views)
+	a, err := p.assign(ctx, views, false)
 	if err != nil {
 		return nil, err
 	}
 	return a.Labels, nil
 }
 
-// Assign returns the clusters of samples with the distances to the two nearest centroids. One sample takes microseconds; with
-// neighbours, add the time of its distances to the stored samples or landmarks.
+// Assign returns the clusters of samples with the distances to the two nearest centroids, confidence and novelty. One sample
+// takes microseconds; with neighbours, add the time of its distances to the stored samples or landmarks.
 func (p *Predictor) Assign(ctx context.Context, views []View) (*Assignments, error) {
+	return p.assign(ctx, views, true)
+}
+
+// assign is Assign, without the novelty unless novel is set.
+func (p *Predictor) assign(ctx context.Context, views []View, novel bool) (*Assignments, error) {
 	out := &Assignments{}
 	err := p.each(ctx, views, func(first int, r *request) error {
 		n := first + r.views[0].Rows
-		out.grow(n)
+		out.grow(n, novel)
 		part := &Assignments{Labels: out.Labels[first:n], Near: out.Near[first:n], Next: out.Next[first:n]}
-		err := p.model.assign(ctx, r, part)
+		if novel {
+			part.Novelty = out.Novelty[first:n]
+		}
+		err := p.model.assign(ctx, r, p, part)
 		out.Ran = r.on.ran()
 		return err
 	})
@@ -67,8 +75,8 @@ func (p *Predictor) AssignRows(ctx context.Context, views []View, emit func(firs
 	defer on.close()
 	out := &Assignments{}
 	return p.blocks(ctx, in, on, func(first int, r *request) error {
-		out.grow(r.views[0].Rows)
-		if err := p.model.assign(ctx, r, out); err != nil {
+		out.grow(r.views[0].Rows, true)
+		if err := p.model.assign(ctx, r, p, out); err != nil {
 			return err
 		}
 		p.setConfidence(out)
@@ -173,8 +181,11 @@ func (p *Predictor) setConfidence(a *Assignments) {
 	}
 }
 
-// grow makes room for the assignments of n samples, and keeps those that are there.
-func (a *Assignments) grow(n int) {
+// grow makes room for the assignments of n samples, with novel for their novelty too, and keeps those that are there.
+func (a *Assignments) grow(n int, novel bool) {
+	if novel {
+		a.Novelty = slices.Grow(a.Novelty, max(n-len(a.Novelty), 0))[:n]
+	}
 	a.Labels = slices.Grow(a.Labels, max(n-len(a.Labels), 0))[:n]
 	a.Near = slices.Grow(a.Near, max(n-len(a.Near), 0))[:n]
 	a.Next = slices.Grow(a.Next, max(n-len(a.Next), 0))[:n]
@@ -325,25 +336,13 @@ const noveltySteps = 100
 // If the training had fewer samples than features, similar samples get too high values: a fifth was above 0.95 after a
 // training on 105 samples of 48 to 1,302 features, and 5 % after one on 1,000 samples of 6 to 240 features.
 //
-// Novelty takes about as long as Assign, and returns the same errors.
+// Novelty returns that field of Assign, in the same time and with the same errors.
 func (p *Predictor) Novelty(ctx context.Context, views []View) ([]float64, error) {
-	in, err := p.checked(ctx, views)
+	a, err := p.Assign(ctx, views)
 	if err != nil {
 		return nil, err
 	}
-	var far []float64
-	err = p.pass(ctx, in, nil, func(_ int, r *request) error {
-		part, err := p.model.unlike(ctx, r, p)
-		far = append(far, part...)
-		return err
-	})
-	if err != nil {
-		return nil, withName(err)
-	}
-	for i, x := range far {
-		far[i] = shareBelow(p.novelty, x)
-	}
-	return far, nil
+	return a.Novelty, nil
 }
 
 // shareBelow is the share of a distribution, given by its quantiles in equal steps, that is below x.
@@ -378,18 +377,17 @@ func quantilesOf(x []float64) []float64 {
 	return out
 }
 
-// unexplained returns the shares of samples that the anchors do not explain: ‖x − hP‖²/‖x‖², the mean over the inputs that they
-// have. row gives the representation of sample i.
+// unexplained sets out to the shares of samples that the anchors do not explain: ‖x − hP‖²/‖x‖², the mean over the inputs that
+// they have. row gives the representation of sample i.
 func unexplained[T kernel.Float](
-	ctx context.Context, p *Predictor, from *prepare.Rows[T], views []view.View, row func(dst []float64, i int),
-) ([]float64, error) {
+	ctx context.Context, p *Predictor, from *prepare.Rows[T], views []view.View, out []float64, row func(dst []float64, i int),
+) error {
 	const chunk = 256
 	n := views[0].Rows
-	out := make([]float64, n)
-	err := parallel.For(ctx, p.config.Machine.Workers, (n+chunk-1)/chunk, func(_, c int) error {
+	return parallel.For(ctx, p.config.Machine.Workers, (n+chunk-1)/chunk, func(_, c int) error {
 		lo, hi := c*chunk, min((c+1)*chunk, n)
 		var buffer prepare.Buffer[T]
-		inputs, err := from.Take(ctx, views, lo, hi, chunk, &buffer)
+		inputs, err := from.Take(ctx, views, lo, hi, min(chunk, n), &buffer)
 		if err != nil {
 			return err
 		}
@@ -412,7 +410,6 @@ func unexplained[T kernel.Float](
 		}
 		return nil
 	})
-	return out, err
 }
 
 // unexplainedRow returns that share of a row, with fit as memory for its fit.

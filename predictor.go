@@ -231,7 +231,10 @@ type Assignments struct {
 	// Confidence says how often the label is found again by fits of other samples, in excess of chance (0 to 1). It is nil if
 	// the fit did not judge the structure (Clustering.Structure).
 	Confidence []float64
-	Ran        machine.Ran // device of the layers (Predictor.WithMachine)
+	// Novelty says how far each sample is from the training samples (0 to 1): the share of the training samples that are nearer
+	// to the others. One in twenty samples like the training samples has a novelty above 0.95 (Predictor.Novelty).
+	Novelty []float64
+	Ran     machine.Ran // device of the layers (Predictor.WithMachine)
 }
 
 // String returns the number of samples in each cluster and the lowest confidence.
@@ -256,16 +259,14 @@ type request struct {
 
 // fittedNetwork is a trained network in its own arithmetic.
 type fittedNetwork interface {
-	// assign takes samples through preprocessing, layers and clusters and fills out, which has room for them.
-	assign(ctx context.Context, r *request, out *Assignments) error
+	// assign takes samples through preprocessing, layers and clusters and fills out, which has room for them; Novelty if it has.
+	assign(ctx context.Context, r *request, p *Predictor, out *Assignments) error
 	// label fills samples from lo on, of n in all, with their labels, representation and trust.
 	label(ctx context.Context, r *request, lo, n int, out *labelled) error
 	// batches is nil if the layers can run on a device.
 	batches() error
 	// transform returns the representation of samples.
 	transform(ctx context.Context, r *request) (*matrix, error)
-	// unlike returns how far samples are from those of the training, before Novelty compares it with their distances.
-	unlike(ctx context.Context, r *request, p *Predictor) ([]float64, error)
 	// features shows rows of features of samples, from number lo on, to do, which several goroutines call at once.
 	features(ctx context.Context, r *request, do func(lo, n int, phi []float64) error) error
 	// trust returns the trust in the rows of each view.

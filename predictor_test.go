@@ -220,21 +220,29 @@ func TestPredictAllocations(t *testing.T) {
 	model := mustFit(t, views, Config{Clusters: 4, Epochs: 1, Neighborhood: Neighborhood{Neighbors: None}})
 	one := sampleViews(views, 7)
 	ctx := context.Background()
-	allocations := testing.AllocsPerRun(200, func() {
-		if _, err := model.Assign(ctx, one); err != nil {
-			t.Fatal(err)
-		}
-	})
-	bytes := testing.Benchmark(func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			if _, err := model.Assign(ctx, one); err != nil {
-				b.Fatal(err)
+	for name, x := range map[string]struct {
+		call               func() error
+		allocations, bytes int
+	}{
+		"Predict": {func() error { _, err := model.Predict(ctx, one); return err }, 30, 2000},
+		"Assign":  {func() error { _, err := model.Assign(ctx, one); return err }, 30, 10_000}, // with rows in float64
+	} {
+		allocations := testing.AllocsPerRun(200, func() {
+			if err := x.call(); err != nil {
+				t.Fatal(err)
 			}
+		})
+		bytes := testing.Benchmark(func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := x.call(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}).AllocedBytesPerOp()
+		if int(allocations) > x.allocations || int(bytes) > x.bytes {
+			t.Errorf("%s: %v allocations of together %d bytes for a sample", name, allocations, bytes)
 		}
-	}).AllocedBytesPerOp()
-	if allocations > 30 || bytes > 2000 {
-		t.Errorf("%v allocations of together %d bytes for a sample", allocations, bytes)
 	}
 }
 

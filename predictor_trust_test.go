@@ -143,7 +143,8 @@ func TestUnexplainedOfAbsentViews(t *testing.T) {
 		views = append(views, view.View{Rows: 3, Cols: d, F64: []float64{1, 2, 3, 4, 5, 6, 7, 8, 9}[:3*d], Present: present[v]})
 	}
 	from := prepare.NewRows[float64](&prepare.Standardiser{Kind: prepare.Raw}, []int{3, 2})
-	far, err := unexplained(t.Context(), p, from, views, func([]float64, int) {})
+	far := make([]float64, 3)
+	err := unexplained(t.Context(), p, from, views, far, func([]float64, int) {})
 	if err != nil || !slices.Equal(far, []float64{1, 1, 1}) {
 		t.Errorf("%v, %v, want 1 for each", far, err)
 	}

@@ -51,9 +51,7 @@ func WritePredictions(
 	}
 	o.Views = views
 	if o.Novelty == nil {
-		if o.Novelty, err = p.Novelty(ctx, views); err != nil {
-			return err
-		}
+		o.Novelty = r.judged.novelty
 	}
 	return write(ctx, w, r, o)
 }

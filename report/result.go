@@ -52,6 +52,7 @@ type judged struct {
 	confidence, remoteness []float64
 	outlier                []bool
 	trust                  [][]float64 // in each view
+	novelty                []float64   // of samples that a model labels
 }
 
 // ofClustering reads what a fit found.
@@ -61,7 +62,9 @@ func ofClustering(c *largemvc.Clustering) (*result, error) {
 	}
 	r := ofPredictor(c.Predictor)
 	r.labels, r.h, r.repaired, r.structure = c.Labels, c.H, c.Repaired, c.Structure
-	r.judged = judged{c.Confidence, c.Remoteness, c.Outlier, trustOfViews(c.Predictor, c.Trust)}
+	r.judged = judged{
+		confidence: c.Confidence, remoteness: c.Remoteness, outlier: c.Outlier, trust: trustOfViews(c.Predictor, c.Trust),
+	}
 	t := c.Timings
 	for _, x := range []struct {
 		name string
@@ -93,7 +96,7 @@ func ofPredictions(ctx context.Context, p *largemvc.Predictor, views []largemvc.
 	if err != nil {
 		return nil, err
 	}
-	r.h, r.labels, r.judged.confidence = h, a.Labels, a.Confidence
+	r.h, r.labels, r.judged.confidence, r.judged.novelty = h, a.Labels, a.Confidence, a.Novelty
 	r.timings = []Fact{{"predicting", seconds(time.Since(began))}}
 	return r, nil
 }

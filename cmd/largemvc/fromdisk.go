@@ -58,6 +58,7 @@ func (o *predictOptions) predictFromDisk(
 				if a.Confidence != nil {
 					line = strconv.AppendFloat(append(line, ','), a.Confidence[i], 'g', -1, 64)
 				}
+				line = strconv.AppendFloat(append(line, ','), a.Novelty[i], 'g', -1, 64)
 				if _, err := b.Write(append(line, '\n')); err != nil {
 					return err
 				}
@@ -92,7 +93,7 @@ func (o *predictOptions) predictFromDisk(
 // headOf returns the names of the columns of assignments.
 func headOf(a *largemvc.Assignments) string {
 	if a.Confidence == nil {
-		return "sample,label\n"
+		return "sample,label,novelty\n"
 	}
-	return "sample,label,confidence\n"
+	return "sample,label,confidence,novelty\n"
 }

@@ -29,7 +29,7 @@ func TestFromDisk(t *testing.T) {
 	}
 	for _, path := range []string{stored, deflated} {
 		model, a, b := filepath.Join(folder, "model"), filepath.Join(folder, "a.csv"), filepath.Join(folder, "b.csv")
-		labels := map[string][]int{}
+		labels, texts := map[string][]int{}, map[string]string{}
 		for name, disk := range map[string][]string{
 			"memory": {}, "disk": {"-from-disk", "-scratch", scratch},
 			"bytes": {"-from-disk", "-scratch", scratch, "-scratch-numbers", "uint8"},
@@ -48,12 +48,16 @@ func TestFromDisk(t *testing.T) {
 			if m := object(t, stdout); m["samples"] != 300.0 || m["acc"] != 1.0 || len(m["cluster_sizes"].([]any)) != 3 {
 				t.Errorf("%s: %v", name, m)
 			}
+			texts[name] = readText(t, b)
 			if again, _ := table(t, b); !slices.Equal(again, labels[name]) {
 				t.Errorf("%s: a prediction labels otherwise", name)
 			}
 		}
 		if !slices.Equal(labels["disk"], labels["memory"]) {
 			t.Error("other labels from disk")
+		}
+		if texts["disk"] != texts["memory"] || !strings.HasPrefix(texts["disk"], "sample,label,confidence,novelty\n") {
+			t.Errorf("other figures of new samples from disk:\n%.200s\nin memory:\n%.200s", texts["disk"], texts["memory"])
 		}
 		// Some epochs on all samples, from the labels of the fit on some.
 		status, stdout, stderr := runLine("fit", "-data", path, "-from-disk", "-scratch", scratch, "-exact-neighbors", "none",

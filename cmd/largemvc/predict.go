@@ -52,7 +52,7 @@ func predictFlags(o *predictOptions) *flags {
 	f.output(&o.report, "report", "`FILE` for a report on the samples, one HTML page; none by default")
 	f.string(&o.embedding, "embedding", "`FILE` for the representation H, .npy, .npz or .csv; none by default")
 	f.output(&o.trust, "trust", "`FILE` for the trust in the rows"+aboutTrust)
-	o.diskFlags(f, "labels are written as they are\nfound, without novelty, classes and ids")
+	o.diskFlags(f, "labels are written as they are\nfound, without classes and ids")
 	f.bool(&o.json, "json", "print one JSON object instead of the summary; unknown values are null")
 	f.bool(&o.quiet, "quiet", "show no progress on standard error")
 	f.int(&o.workers, "workers", 0, "`N` threads; 0: all cores")
@@ -209,7 +209,7 @@ func (o *predictOptions) predictInMemory(
 		p.ClusterSizes[label]++
 	}
 	p.Confidence = median(found.Confidence)
-	p.addDrift(found.novelty)
+	p.addDrift(found.Novelty)
 	p.Device, p.DeviceWhy = found.Ran.Device, found.Ran.Why
 	p.Reading, p.IDs, p.Labels = &in.reading, in.ids, found.Labels
 	p.Confidences = found.Confidence
@@ -228,7 +228,6 @@ func (o *predictOptions) predictInMemory(
 // labelled holds the result for the samples.
 type labelled struct {
 	*largemvc.Assignments
-	novelty []float64
 	classes *score.Classes // nil: the model has none
 	names   []string       // of the classes
 	trust   [][]float64    // by view and sample; nil without -trust
@@ -241,9 +240,6 @@ func (o *predictOptions) label(ctx context.Context, model *largemvc.Predictor, i
 		return nil, err
 	}
 	found := &labelled{Assignments: a}
-	if found.novelty, err = model.Novelty(ctx, in.views); err != nil {
-		return nil, err
-	}
 	if found.classes, err = newClasses(ctx, model, in); err != nil {
 		return nil, err
 	}
@@ -256,7 +252,7 @@ func (o *predictOptions) label(ctx context.Context, model *largemvc.Predictor, i
 
 // columns returns the columns of -out.
 func (l *labelled) columns(ids []string) []dataset.Column {
-	columns := labelColumns(ids, l.Labels, figure{"confidence", l.Confidence}, figure{"novelty", l.novelty})
+	columns := labelColumns(ids, l.Labels, figure{"confidence", l.Confidence}, figure{"novelty", l.Novelty})
 	return append(columns, classColumns(l.classes, l.names)...)
 }
 

@@ -58,7 +58,7 @@ func (f *Network[T]) RunIn(ctx context.Context, in Batches[T], views []view.View
 			x[k] = rows.NewDense(end-first, d, d, data[k])
 		}
 		err := f.inChunks(ctx, first, end, workers, func(w *worker[T], lo, hi int) error {
-			inputs, err := f.intake.Take(ctx, views, lo, hi, w.room, &w.buffer)
+			inputs, err := f.takeIn(ctx, w, views, lo, hi, out)
 			for k, in := range inputs {
 				d := spec.Dims[k]
 				for i := lo; i < hi; i++ {

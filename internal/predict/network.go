@@ -142,6 +142,7 @@ type Output[T kernel.Float] struct {
 	Trust      [][]float64 // per input, n
 	Labels     []int       // n, with Near and Next
 	Near, Next []float64   // n squared distances to the nearest and the next nearest centroid
+	Unlike     []float64   // n, how unlike the training samples they are; it needs an intake with neighbours
 
 	// Each, if not nil, sees samples from number lo on, with their inputs before and after smoothing and their rows of H. It is
 	// called by several goroutines at once, and must not keep what it sees. It needs an intake with neighbours.
@@ -150,6 +151,8 @@ type Output[T kernel.Float] struct {
 
 // Before is an Intake that keeps its inputs before smoothing, in a buffer that asks for it.
 type Before[T kernel.Float] interface {
+	// Unlike sets dst to how unlike the training samples the samples are that were taken into b last, from sample lo on.
+	Unlike(views []view.View, lo int, b *prepare.Buffer[T], dst []float64)
 	Before(b *prepare.Buffer[T]) *prepare.Before[T]
 }
 
@@ -191,8 +194,7 @@ func (f *Network[T]) inChunks(ctx context.Context, first, end, workers int, do f
 
 // take predicts samples [lo, hi).
 func (f *Network[T]) take(ctx context.Context, w *worker[T], views []view.View, lo, hi int, out *Output[T]) error {
-	w.buffer.Keeps = out.Each != nil
-	inputs, err := f.intake.Take(ctx, views, lo, hi, w.room, &w.buffer)
+	inputs, err := f.takeIn(ctx, w, views, lo, hi, out)
 	if err != nil {
 		return err
 	}
@@ -234,6 +236,19 @@ func (f *Network[T]) take(ctx context.Context, w *worker[T], views []view.View, 
 		return err
 	}
 	return f.finish(w, lo, hi, out)
+}
+
+// takeIn takes samples [lo, hi) into the worker's buffer, and finds how unlike the training samples they are.
+func (f *Network[T]) takeIn(
+	ctx context.Context, w *worker[T], views []view.View, lo, hi int, out *Output[T],
+) ([]rows.Matrix[T], error) {
+	from, ok := f.intake.(Before[T])
+	w.buffer.Keeps, w.buffer.Lengths = out.Each != nil || out.Unlike != nil, out.Each != nil
+	inputs, err := f.intake.Take(ctx, views, lo, hi, w.room, &w.buffer)
+	if err == nil && ok && out.Unlike != nil {
+		from.Unlike(views, lo, &w.buffer, out.Unlike[lo:hi])
+	}
+	return inputs, err
 }
 
 // each shows samples [lo, hi) to out.Each.

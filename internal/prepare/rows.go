@@ -31,7 +31,8 @@ type Buffer[T kernel.Float] struct {
 
 	Other   any  // what others than Rows keep there
 	Workers int  // goroutines that may work on the samples; below 2: the caller's alone
-	Keeps   bool // the inputs before smoothing are kept, for those who ask for them
+	Keeps   bool // keep the inputs before smoothing
+	Lengths bool // and the lengths of their rows
 }
 
 // Take returns samples [lo, hi) of the views, at most room, in the memory of b.

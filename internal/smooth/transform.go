@@ -2,7 +2,6 @@ package smooth
 
 import (
 	"context"
-	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
@@ -23,19 +22,21 @@ type Transform[T kernel.Float] struct {
 
 // taken is the memory for the inputs of some samples.
 type taken[T kernel.Float] struct {
-	blocks []neighbor.Block[T]
-	dense  []rows.Dense[T] // of the blocks
-	views  []neighbor.View[T]
-	inputs []rows.Matrix[T]
-	links  *neighbor.Links // of the samples, for Last
-	keeps  bool
-	before prepare.Before[T] // the inputs before they were smoothed, if they are kept
+	blocks  []neighbor.Block[T]
+	dense   []rows.Dense[T] // of the blocks
+	views   []neighbor.View[T]
+	inputs  []rows.Matrix[T]
+	links   *neighbor.Links // of the samples, for Last
+	lengths bool
+	kept    [][]T             // copies of the blocks before smoothing
+	before  prepare.Before[T] // the inputs before they were smoothed, if they are kept
 }
 
 func newTaken[T kernel.Float](inputs int) *taken[T] {
 	return &taken[T]{
 		blocks: make([]neighbor.Block[T], inputs), dense: make([]rows.Dense[T], inputs),
 		views: make([]neighbor.View[T], inputs), inputs: make([]rows.Matrix[T], inputs),
+		kept: make([][]T, inputs),
 		before: prepare.Before[T]{
 			Rows: make([]rows.Matrix[T], inputs), Lengths: make([][]float64, inputs), Features: make([]float64, inputs),
 		},
@@ -51,7 +52,7 @@ func (s *Transform[T]) Take(
 		t = newTaken[T](len(s.inputs.Inputs))
 		b.Other = t
 	}
-	t.keeps = b.Keeps
+	t.lengths = b.Lengths
 	workers := 1
 	if s.work(views)*(hi-lo) > leastShared {
 		workers = max(b.Workers, 1)
@@ -70,7 +71,8 @@ func (s *Transform[T]) Take(
 	t.links = links
 	if b.Keeps {
 		for k, block := range t.blocks {
-			t.before.Rows[k] = rows.NewDense(hi-lo, block.Cols, block.Ld, slices.Clone(block.X))
+			t.kept[k] = append(t.kept[k][:0], block.X...)
+			t.before.Rows[k] = rows.NewDense(hi-lo, block.Cols, block.Ld, t.kept[k])
 		}
 	}
 	return t.inputs, neighbor.ApplyAll(ctx, s.filters, links, t.blocks, workers)
@@ -105,7 +107,7 @@ func (s *Transform[T]) before(ctx context.Context, views []view.View, lo, hi, wo
 		if err != nil {
 			return err
 		}
-		if t.keeps {
+		if t.lengths {
 			st, to := s.inputs.prepare[s.inputs.part[k]], make([]float64, hi-lo)
 			t.before.Features[k], t.before.Lengths[k] = prepare.Lengths(st, in.View, in.Length, unit, to), to
 		}

@@ -98,6 +98,21 @@ func TestTrainingSamplesAsNewOnes(t *testing.T) {
 	}
 }
 
+// unlikeAll takes samples as new ones, in two parts, and returns how unlike the training samples they are.
+func unlikeAll(t *testing.T, s *Transform[float64], views []view.View) []float64 {
+	t.Helper()
+	n := views[0].Rows
+	out, b := make([]float64, n), &prepare.Buffer[float64]{Keeps: true}
+	for _, part := range [][2]int{{0, n / 3}, {n / 3, n}} {
+		lo, hi := part[0], part[1]
+		if _, err := s.Take(t.Context(), views, lo, hi, hi-lo, b); err != nil {
+			t.Fatal(err)
+		}
+		s.Unlike(views, lo, b, out[lo:hi])
+	}
+	return out
+}
+
 // checkAlone compares what novelty is measured by, of samples without their own part in what they are smoothed to, with the same
 // of training samples, which have it: nothing is more like a sample than that.
 func checkAlone(t *testing.T, m *made, views []view.View, o Options) {
@@ -107,10 +122,7 @@ func checkAlone(t *testing.T, m *made, views []view.View, o Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	within, err := m.transform.Unlike(t.Context(), views, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	within := unlikeAll(t, m.transform, views)
 	for i, x := range alone {
 		if !(x > within[i]) {
 			t.Errorf("sample %d is unlike the others by %v without itself, by %v with itself", i, x, within[i])
@@ -177,11 +189,7 @@ func checkTaken(t *testing.T, s *Transform[float64], m *made, views []view.View)
 		}
 		far[i] /= count
 	}
-	got, err := s.Unlike(ctx, views, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, x := range got {
+	for i, x := range unlikeAll(t, s, views) {
 		if math.Abs(x-far[i]) > 1e-12 {
 			t.Fatalf("sample %d is unlike the others by %v, want %v", i, x, far[i])
 		}

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
@@ -116,40 +115,18 @@ func meanOf(x []float64) float64 {
 	return sum / count
 }
 
-// unlikeRows is the number of new samples that are taken at once.
-const unlikeRows = 256
-
-// Unlike returns how unlike the training samples new ones are.
-func (s *Transform[T]) Unlike(ctx context.Context, views []view.View, workers int) ([]float64, error) {
-	n := views[0].Rows
-	out := make([]float64, n)
-	err := parallel.For(ctx, workers, (n+unlikeRows-1)/unlikeRows, func(_, c int) error {
-		lo, hi := c*unlikeRows, min((c+1)*unlikeRows, n)
-		smoothed, err := s.Take(ctx, views, lo, hi, hi-lo, &prepare.Buffer[T]{})
-		if err != nil {
-			return err
-		}
-		each := make([]float64, (hi-lo)*len(smoothed))
-		for k, in := range s.inputs.Inputs {
-			x := views[in.View].Window(lo, hi)
-			unit, err := UnitRows[T](ctx, s.inputs.Standardised, k, x, 1)
-			if err != nil {
-				return err
-			}
-			before, ld := s.inputs.rows(k, unit, 0, hi-lo, nil), neighbor.Stride(in.Columns)
-			after := make([]T, in.Columns)
-			for i := range hi - lo {
-				each[i*len(smoothed)+k] = math.NaN()
-				if x.Has(i) {
-					smoothed[k].Row(i, after)
-					each[i*len(smoothed)+k] = unlike(before[i*ld:i*ld+in.Columns], after)
-				}
+// Unlike sets dst to how unlike the training samples new ones are, those that were taken into b last, from sample lo of the views
+// on. b must keep them.
+func (s *Transform[T]) Unlike(views []view.View, lo int, b *prepare.Buffer[T], dst []float64) {
+	t := b.Other.(*taken[T])
+	each := make([]float64, len(t.blocks))
+	for i := range dst {
+		for k, after := range t.blocks {
+			each[k] = math.NaN()
+			if at := i * after.Ld; views[s.inputs.Inputs[k].View].Has(lo + i) {
+				each[k] = unlike(t.kept[k][at:at+after.Cols], after.X[at:at+after.Cols])
 			}
 		}
-		for i := range hi - lo {
-			out[lo+i] = meanOf(each[i*len(smoothed) : (i+1)*len(smoothed)])
-		}
-		return nil
-	})
-	return out, err
+		dst[i] = meanOf(each)
+	}
 }
