@@ -20,8 +20,8 @@ HERE = Path(__file__).resolve().parent
 GO = HERE.parent if (HERE.parent / "go.mod").exists() else HERE / "go"  # a source package has the code of Go in go
 PROJECT = tomllib.loads((HERE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PLATFORMS = {
-    "linux/amd64": "manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64",
-    "linux/arm64": "manylinux_2_17_aarch64.manylinux2014_aarch64.musllinux_1_1_aarch64",
+    "linux/amd64": "manylinux_2_17_x86_64.manylinux2014_x86_64",
+    "linux/arm64": "manylinux_2_17_aarch64.manylinux2014_aarch64",
     "darwin/amd64": "macosx_12_0_x86_64", "darwin/arm64": "macosx_12_0_arm64",
     "windows/amd64": "win_amd64", "windows/arm64": "win_arm64",
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// spoilt returns 12,000 samples of 12 classes, of which 30 lie far away, each in a column of its own.
+// spoilt returns 12,000 samples of 12 classes, 30 of them far away, each in its own column.
 func spoilt[T kernel.Float](t *testing.T) *Source[T] {
 	t.Helper()
 	views, _ := blobs[T](12000, 12, []int{30, 4}, 0, 1, 5)
