@@ -48,9 +48,9 @@ class Case(unittest.TestCase):
         os.environ.update(TMPDIR=str(self.tmp), TMP=str(self.tmp))
 
         def restore():
-            self.assertEqual(list(self.tmp.iterdir()), [], "files are left in the folder of temporary files")
             for name, value in before.items():
                 os.environ.pop(name) if value is None else os.environ.__setitem__(name, value)
+            self.assertEqual(list(self.tmp.iterdir()), [], "files are left in the folder of temporary files")
 
         self.addCleanup(restore)
         warnings.simplefilter("ignore", largemvc.LargeMVCWarning)
@@ -61,9 +61,13 @@ class Case(unittest.TestCase):
 
     def run_python(self, code):
         """Start a program that has the views and the package."""
-        start = ("import sys, time; sys.path[:0] = %r\nfrom test_largemvc import made_up\nfrom largemvc import *\n"
-                 "a, b, kinds = made_up()\n") % [str(Path(largemvc.__file__).parent.parent), str(Path(__file__).parent)]
-        return subprocess.Popen([sys.executable, "-c", start + code], stdout=subprocess.PIPE, text=True, start_new_session=True)
+        # A shell ignores SIGINT in what it runs in the background, and Python then leaves it ignored.
+        start = ("import signal, sys, time; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+                 "sys.path[:0] = %r\nfrom test_largemvc import made_up\nfrom largemvc import *\na, b, kinds = made_up()\n") % [str(Path(largemvc.__file__).parent.parent), str(Path(__file__).parent)]
+        child = subprocess.Popen([sys.executable, "-c", start + code], stdout=subprocess.PIPE, text=True, start_new_session=True)
+        self.addCleanup(child.stdout.close)
+        self.addCleanup(child.kill)
+        return child
 
     def wait_for(self, what, found, seconds=30):
         end = time.monotonic() + seconds
