@@ -296,7 +296,7 @@ func (o *fitOptions) writeRankLabels(
 		part.partial = &output{path: part.path + partialEnding}
 		return part.write(nil, nil, func(path string) error { return dataset.WriteCSV(path, columns...) })
 	}
-	all, err := gathered(w, in.samples, own)
+	all, err := gathered(w, in.samples, 3, own)
 	if err != nil || w.Rank() > 0 {
 		return err
 	}
@@ -305,13 +305,8 @@ func (o *fitOptions) writeRankLabels(
 		func(path string) error { return dataset.WriteCSV(path, columns...) })
 }
 
-// gathered returns on rank 0 the numbers of all samples. Each process gives those of its own, equally many for each sample.
-func gathered(w world, samples int, own []float64) (all []float64, err error) {
-	lo, hi, err := comm.Share(samples, w.Rank(), w.Size())
-	if err != nil {
-		return nil, err
-	}
-	width := len(own) / max(hi-lo, 1)
+// gathered returns on rank 0 the numbers of all samples, width for each. Each process gives the numbers of its samples.
+func gathered(w world, samples, width int, own []float64) (all []float64, err error) {
 	for r := range w.Size() {
 		from, to, err := comm.Share(samples, r, w.Size())
 		if err != nil {
@@ -347,7 +342,7 @@ func wholeClasses(w world, in *input, c *score.Classes) (*score.Classes, error) 
 			own[2*i+1] = c.Confidence[i]
 		}
 	}
-	all, err := gathered(w, in.samples, own)
+	all, err := gathered(w, in.samples, 2, own)
 	out := *c
 	out.Labels, out.Confidence = nil, nil
 	for i := 0; i < len(all); i += 2 {

@@ -153,8 +153,8 @@ func (s *solver[T]) sampled(ctx context.Context, src *Source[T]) (*Result[T], er
 	if err != nil {
 		return nil, err
 	}
-	whole, part := s.cfg.MaxIter, s.src
-	s.cfg.MaxIter = min(s.cfg.MaxIter, s.cfg.Passes)
+	left, part := s.cfg.MaxIter, s.src
+	s.cfg.MaxIter = min(left, s.cfg.Passes)
 	if err := s.onto(ctx, src); err != nil {
 		return nil, err
 	}
@@ -165,11 +165,7 @@ func (s *solver[T]) sampled(ctx context.Context, src *Source[T]) (*Result[T], er
 		return s.lloyd(ctx, starts)
 	})
 	if err == nil && s.cfg.Relocate {
-		s.cfg.MaxIter = min(whole, trialPasses)
-		if best, err = s.relocate(ctx, part, best); err == nil && !best.converged {
-			s.cfg.MaxIter = min(whole, lastPasses)
-			err = s.lloyd(ctx, []*start[T]{best})
-		}
+		best, err = s.relocate(ctx, part, best, left-s.cfg.MaxIter)
 	}
 	if err != nil {
 		return nil, err

@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	// A round of relocate has at most trialPasses iterations, and the last lastPasses follow it. On 20,000 rows of mnist3v, whose
-	// columns are z-scored, the inertia is within 0.3 % of the one of scikit-learn's starts on all rows for 10 and 50 clusters.
+	// A round of relocate has at most trialPasses iterations, and at most lastPasses follow the rounds. On 20,000 rows of mnist3v in
+	// z-scores, with 10 and 50 clusters and three seeds, the inertia is at most 0.33 % above the inertia of scikit-learn 1.2.1, whose
+	// three starts see all rows.
 	relocations, trialPasses, lastPasses = 8, 5, 20
 	// leastMembers and mostMembers bound the rows of a cluster from which the gain of its split is estimated, in two halves.
 	leastMembers, mostMembers = 8, 400
@@ -23,20 +24,25 @@ const (
 
 // relocate takes a start from the minimum that it has reached over all rows. Starts on a sample make clusters of outliers, which
 // Lloyd's iterations never give up. A round moves centroids from the clusters that cost least to the clusters whose split gains
-// most, and iterates; it is kept if it lowers the inertia, else the next round moves half as many. part is the sample.
-func (s *solver[T]) relocate(ctx context.Context, part *Source[T], r *start[T]) (*start[T], error) {
+// most, and iterates; it is kept if it lowers the inertia, else the next round moves half as many. The last start iterates on. All
+// take at most left iterations. part is the sample.
+func (s *solver[T]) relocate(ctx context.Context, part *Source[T], r *start[T], left int) (*start[T], error) {
 	most, refused := max(1, s.cfg.Clusters/2), make([]bool, s.cfg.Clusters)
 	for range relocations {
+		if s.cfg.MaxIter = min(left, trialPasses); s.cfg.MaxIter <= 0 {
+			return r, nil
+		}
 		next, to, err := s.relocated(ctx, part, r, most, refused)
 		if err != nil {
 			return nil, err
 		}
 		if len(to) == 0 {
-			return r, nil
+			break
 		}
 		if err := s.lloyd(ctx, []*start[T]{next}); err != nil {
 			return nil, err
 		}
+		left -= next.iterations - r.iterations
 		if s.between(next) > s.between(r) {
 			r = next
 			clear(refused)
@@ -46,7 +52,10 @@ func (s *solver[T]) relocate(ctx context.Context, part *Source[T], r *start[T]) 
 			most, refused[to[0]] = 1, true
 		}
 	}
-	return r, nil
+	if s.cfg.MaxIter = min(left, lastPasses); r.converged || s.cfg.MaxIter <= 0 {
+		return r, nil
+	}
+	return r, s.lloyd(ctx, []*start[T]{r})
 }
 
 // relocated returns a start with up to most centroids of r moved, and the clusters that are split, none of those refused.

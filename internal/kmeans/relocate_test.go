@@ -48,6 +48,16 @@ func testRelocate[T kernel.Float](t *testing.T) {
 	}
 }
 
+// MaxIter bounds the iterations over all rows, after as many on the sample.
+func TestRelocateIterations(t *testing.T) {
+	src := spoilt[float64](t)
+	for _, most := range []int{1, 3, 12, 40} {
+		if got := run(t, src, Config{Clusters: 12, Starts: 2, MaxIter: most, Relocate: true}); got.Iterations > 2*most {
+			t.Errorf("%d iterations, at most %d on the sample and on all rows", got.Iterations, most)
+		}
+	}
+}
+
 // A round that does not lower the inertia is taken back: more clusters than classes can be divided in many ways that are as good.
 func TestRelocateNeverLoses(t *testing.T) {
 	views, _ := blobs[float64](6000, 4, []int{6}, 0, 1, 9)
