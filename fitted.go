@@ -75,27 +75,30 @@ func newFitted[T kernel.Float](p *Predictor, from predict.Intake[T], clusters *k
 
 func (f *fitted[T]) assign(ctx context.Context, r *request, p *Predictor, out *Assignments) error {
 	to := &predict.Output[T]{Labels: out.Labels, Near: out.Near, Next: out.Next}
-	plain, ok := f.intake.(*prepare.Rows[T])
-	ld := kernel.Pad(f.anchors)
+	_, plain := f.intake.(*prepare.Rows[T])
 	switch {
 	case out.Novelty == nil:
-	case ok:
-		to.H = make([]T, len(out.Labels)*ld)
+	case plain:
+		to.Each = func(lo, n int, s *known.Sample[T]) error {
+			e, ld := newExplainer[T](p), kernel.Pad(f.anchors)
+			for i := range n {
+				for j := range e.h {
+					e.h[j] = float64(s.H[i*ld+j])
+				}
+				out.Novelty[lo+i] = e.unexplained(s.Smoothed, i, s.Has)
+			}
+			return nil
+		}
 	default:
 		to.Unlike = out.Novelty
 	}
-	err := f.run(ctx, r, to)
-	if err == nil && to.H != nil {
-		err = unexplained(ctx, p, plain, r.views, out.Novelty, func(dst []float64, i int) {
-			for j := range dst {
-				dst[j] = float64(to.H[i*ld+j])
-			}
-		})
+	if err := f.run(ctx, r, to); err != nil {
+		return withName(err)
 	}
 	for i, x := range out.Novelty {
 		out.Novelty[i] = shareBelow(p.novelty, x)
 	}
-	return withName(err)
+	return nil
 }
 
 func (f *fitted[T]) transform(ctx context.Context, r *request) (*matrix, error) {

@@ -15,6 +15,7 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/machine"
 	"github.com/largemvc/largemvc/score"
@@ -377,8 +378,37 @@ func quantilesOf(x []float64) []float64 {
 	return out
 }
 
-// unexplained sets out to the shares of samples that the anchors do not explain: ‖x − hP‖²/‖x‖², the mean over the inputs that
-// they have. row gives the representation of sample i.
+// explainer finds how much of a sample the anchors explain. It is for one goroutine.
+type explainer[T kernel.Float] struct {
+	p      *Predictor
+	h      []float64 // representation of the sample
+	values []T       // memory for a row
+	fit    []float64
+}
+
+func newExplainer[T kernel.Float](p *Predictor) *explainer[T] {
+	most := 0
+	for _, anchors := range p.P {
+		_, d := anchors.Dims()
+		most = max(most, d)
+	}
+	return &explainer[T]{p, make([]float64, p.config.Anchors), make([]T, most), make([]float64, most)}
+}
+
+// unexplained returns the share of sample i that the anchors do not explain: ‖x − hP‖²/‖x‖², the mean over the inputs that it has.
+func (e *explainer[T]) unexplained(inputs []rows.Matrix[T], i int, has func(input, i int) bool) float64 {
+	sum, count := 0.0, 0.0
+	for k, x := range inputs {
+		if has(k, i) {
+			_, d := x.Dims()
+			x.Row(i, e.values[:d])
+			sum, count = sum+unexplainedRow(e.values[:d], e.h, e.p.P[k], e.fit[:d]), count+1
+		}
+	}
+	return sum / max(count, 1)
+}
+
+// unexplained sets out to what the anchors do not explain of samples whose representation row gives.
 func unexplained[T kernel.Float](
 	ctx context.Context, p *Predictor, from *prepare.Rows[T], views []view.View, out []float64, row func(dst []float64, i int),
 ) error {
@@ -386,27 +416,15 @@ func unexplained[T kernel.Float](
 	n := views[0].Rows
 	return parallel.For(ctx, p.config.Machine.Workers, (n+chunk-1)/chunk, func(_, c int) error {
 		lo, hi := c*chunk, min((c+1)*chunk, n)
-		var buffer prepare.Buffer[T]
-		inputs, err := from.Take(ctx, views, lo, hi, min(chunk, n), &buffer)
+		inputs, err := from.Take(ctx, views, lo, hi, chunk, &prepare.Buffer[T]{})
 		if err != nil {
 			return err
 		}
-		h := make([]float64, p.config.Anchors)
-		var values []T
-		var fit []float64
-		for i := lo; i < hi; i++ {
-			row(h, i)
-			sum, count := 0.0, 0.0
-			for k, x := range inputs {
-				if !views[p.inputs[k].View].Has(i) {
-					continue
-				}
-				_, d := p.P[k].Dims()
-				values, fit = slices.Grow(values[:0], d)[:d], slices.Grow(fit[:0], d)[:d]
-				x.Row(i-lo, values)
-				sum, count = sum+unexplainedRow(values, h, p.P[k], fit), count+1
-			}
-			out[i] = sum / max(count, 1)
+		e := newExplainer[T](p)
+		has := func(input, i int) bool { return views[p.inputs[input].View].Has(lo + i) }
+		for i := range hi - lo {
+			row(e.h, lo+i)
+			out[lo+i] = e.unexplained(inputs, i, has)
 		}
 		return nil
 	})

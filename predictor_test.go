@@ -225,7 +225,7 @@ func TestPredictAllocations(t *testing.T) {
 		allocations, bytes int
 	}{
 		"Predict": {func() error { _, err := model.Predict(ctx, one); return err }, 30, 2000},
-		"Assign":  {func() error { _, err := model.Assign(ctx, one); return err }, 30, 10_000}, // with rows in float64
+		"Assign":  {func() error { _, err := model.Assign(ctx, one); return err }, 30, 5000}, // with rows in float64
 	} {
 		allocations := testing.AllocsPerRun(200, func() {
 			if err := x.call(); err != nil {

@@ -78,6 +78,13 @@ func (f *Network[T]) RunIn(ctx context.Context, in Batches[T], views []view.View
 			if err := f.checkNorms(w, views, lo, hi); err != nil {
 				return err
 			}
+			inputs := make([]rows.Matrix[T], len(spec.Dims))
+			for k, d := range spec.Dims {
+				inputs[k] = rows.NewDense(hi-lo, d, d, data[k][(lo-first)*d:(hi-first)*d])
+			}
+			if err := f.each(w, views, inputs, lo, hi, out); err != nil {
+				return err
+			}
 			return f.finish(w, lo, hi, out)
 		})
 		if err != nil {

@@ -144,8 +144,8 @@ type Output[T kernel.Float] struct {
 	Near, Next []float64   // n squared distances to the nearest and the next nearest centroid
 	Unlike     []float64   // n, how unlike the training samples they are; it needs an intake with neighbours
 
-	// Each, if not nil, sees samples from number lo on, with their inputs before and after smoothing and their rows of H. It is
-	// called by several goroutines at once, and must not keep what it sees. It needs an intake with neighbours.
+	// Each, if not nil, sees samples from number lo on, with their inputs and their rows of H. With neighbours it sees the inputs
+	// before smoothing too, in Run alone. It is called by several goroutines at once, and must not keep what it sees.
 	Each func(lo, n int, s *known.Sample[T]) error
 }
 
@@ -232,7 +232,7 @@ func (f *Network[T]) take(ctx context.Context, w *worker[T], views []view.View, 
 			trust[lo+i] = float64(t)
 		}
 	}
-	if err := f.each(w, inputs, lo, hi, out); err != nil {
+	if err := f.each(w, views, inputs, lo, hi, out); err != nil {
 		return err
 	}
 	return f.finish(w, lo, hi, out)
@@ -252,15 +252,16 @@ func (f *Network[T]) takeIn(
 }
 
 // each shows samples [lo, hi) to out.Each.
-func (f *Network[T]) each(w *worker[T], inputs []rows.Matrix[T], lo, hi int, out *Output[T]) error {
-	from, ok := f.intake.(Before[T])
-	if !ok || out.Each == nil {
+func (f *Network[T]) each(w *worker[T], views []view.View, inputs []rows.Matrix[T], lo, hi int, out *Output[T]) error {
+	if out.Each == nil {
 		return nil
 	}
-	before := from.Before(&w.buffer)
 	s := &known.Sample[T]{
-		Smoothed: inputs, Before: before.Rows, Lengths: before.Lengths, Features: before.Features, H: w.h,
-		Has: func(input, i int) bool { return w.present[input][i] },
+		Smoothed: inputs, H: w.h, Has: func(input, i int) bool { return views[f.views[input]].Has(lo + i) },
+	}
+	if from, ok := f.intake.(Before[T]); ok && w.buffer.Lengths {
+		before := from.Before(&w.buffer)
+		s.Before, s.Lengths, s.Features = before.Rows, before.Lengths, before.Features
 	}
 	return out.Each(lo, hi-lo, s)
 }
