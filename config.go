@@ -42,7 +42,7 @@ type Config struct {
 
 	// Known has the class of each sample (n values, 0 to c−1), −1 where it is not known; default nil. By these labels Fit gives
 	// all samples their classes (Clustering.Classes), and Predictor.Classify new ones. Clusters and H are as without. Known needs
-	// neighbours and two known classes. Machine.Overwrite then has no effect. On several ranks each has those of its samples.
+	// neighbours and two known classes. Machine.Overwrite then has no effect. On ranks, each gives its labels.
 	Known []int
 
 	Epochs       int       // number of optimiser steps, up to 1,000,000,000; default 100; None: no training

@@ -537,6 +537,7 @@ func TestKnownErrors(t *testing.T) {
 		"5 labels for 60 samples":        {Known: truth[:5]},
 		"fewer than two classes":         {Known: make([]int, 60)},
 		"Known[0] is -2":                 {Known: slices.Repeat([]int{-2}, 60)},
+		"the 60 samples of this rank":    {Known: truth[:2], Machine: machine.Options{Comm: comm.Local(1)[0]}},
 		"for Config.Known needs neighbo": {Known: truth, Neighborhood: Neighborhood{Neighbors: None}},
 	} {
 		c.Clusters = 3

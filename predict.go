@@ -395,7 +395,8 @@ func newExplainer[T kernel.Float](p *Predictor) *explainer[T] {
 	return &explainer[T]{p, make([]float64, p.config.Anchors), make([]T, most), make([]float64, most)}
 }
 
-// unexplained returns the share of sample i that the anchors do not explain: ‖x − hP‖²/‖x‖², the mean over the inputs that it has.
+// unexplained returns the share of sample i that the anchors do not explain: ‖x − hP‖²/‖x‖², the mean over the inputs that it
+// has.
 func (e *explainer[T]) unexplained(inputs []rows.Matrix[T], i int, has func(input, i int) bool) float64 {
 	sum, count := 0.0, 0.0
 	for k, x := range inputs {

@@ -192,7 +192,7 @@ func (s *server) command(ctx context.Context, args []string) *answer {
 	switch {
 	case len(args) > 0 && args[0] == "serve":
 		err = usagef("serve: runs other commands, not itself")
-	case !slices.Contains(args, standard):
+	case !slices.ContainsFunc(args, standardStream):
 		err = dispatch(ctx, args, &out, s)
 	}
 	a := &answer{Status: exitStatus(err, &failed), Output: bytes.TrimSpace(out.Bytes())}
@@ -201,6 +201,15 @@ func (s *server) command(ctx context.Context, args []string) *answer {
 		a.Output, _ = json.Marshal(out.String()) // a text is always JSON
 	}
 	return a
+}
+
+// standardStream reports whether an argument, or the value of a flag, is standard input or output.
+func standardStream(arg string) bool {
+	if _, value, ok := strings.Cut(arg, "="); ok && strings.HasPrefix(arg, "-") {
+		arg = value
+	}
+	n, ok := descriptorOf(arg)
+	return arg == standard || ok && n < 2
 }
 
 // Write sends what a command prints on standard error, line by line.

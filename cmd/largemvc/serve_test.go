@@ -118,6 +118,7 @@ func TestServe(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"give files in place of -":        {"fit", "-data", "-"},
+		"carry the requests":              {"fit", "-data=-"},
 		"runs other commands, not itself": {"serve"},
 		"no command given":                {},
 		"there is no command":             {"prdict"},
@@ -125,6 +126,9 @@ func TestServe(t *testing.T) {
 		if got, _ := c.run(args...); got.Status != exitUsage || !strings.Contains(got.Error, want) {
 			t.Errorf("%q: %+v, want %q", args, got, want)
 		}
+	}
+	if got, _ := c.run("fit", "-data", "/dev/stdin"); hasDescriptors && !strings.Contains(got.Error, "carry the requests") {
+		t.Errorf("standard input by another name: %+v", got)
 	}
 	var text string
 	if got, _ := c.run("version"); got.Status != exitOK || json.Unmarshal(got.Output, &text) != nil ||

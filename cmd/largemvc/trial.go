@@ -174,7 +174,7 @@ func runPart(ctx context.Context, program string, p trialPart, samples int, put 
 		err = put(lines.Bytes())
 	}
 	err = errors.Join(err, lines.Err())
-	if ended := c.Wait(); ctx.Err() != nil {
+	if ended := c.Wait(); errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		err = errors.Join(err, fmt.Errorf("stopped after %v", p.limit))
 	} else if ended != nil {
 		err = errors.Join(err, ended)

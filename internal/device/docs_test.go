@@ -34,9 +34,9 @@ func tables(t *testing.T) string {
 			launches += k.Launches
 		}
 		fmt.Fprintf(&out, "\n### %s\n\n", c.name)
-		fmt.Fprintf(&out, "Memory %.2f GiB. X is %.2f GB and read %d times in %d passes. Floor %.2f ms, expected **%.1f ms**, "+
-			"of which %.1f ms are for %d launches, %.1f ms for %d transfers of %.1f MB and %.1f ms for eigenvectors on the "+
-			"host.\n\n",
+		fmt.Fprintf(&out, "Memory %.2f GiB. X is %.2f GB and read %d times in %d passes. Floor %.2f ms, expected **%.1f ms**: "+
+			"%.1f ms for %d launches, %.1f ms for %d transfers of %.1f MB, %.1f ms for eigenvectors on the host, and the "+
+			"kernels.\n\n",
 			gib(e.Memory), float64(e.X)/1e9,
 			e.ReadsOfX, e.Passes,
 			1e3*e.Floor(&H100), 1e3*e.Seconds(&H100), 1e3*H100.Launch*float64(launches), launches,

@@ -10,7 +10,7 @@ import (
 )
 
 // solved returns the ridge of rows with labels, with the rows added in two blocks, and their leave-one-out scores. Features 2 and
-// 3 are those of the input before smoothing.
+// 3 belong to the input before smoothing.
 func solved(t *testing.T, features, classes int, labels []int, phi []float64) *Ridge {
 	t.Helper()
 	r := NewRidge([]int{2}, features-4, classes, labels)

@@ -80,7 +80,7 @@ class LargeMVC(ClusterMixin, TransformerMixin, Estimator):
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
-        Cluster of each sample; cluster 0 is the largest. The order is that of the rows, or of `sample_ids_`.
+        Cluster of each sample; cluster 0 is the largest. The order is the order of the rows, or of `sample_ids_`.
     confidence_ : ndarray of float, shape (n,), or None
         How often the label is found again (0 to 1).
     memberships_ : ndarray of float, shape (n, n_clusters_), or None

@@ -206,9 +206,10 @@ def _join(out: Views, ids: list[Any]) -> None:
     here = [v for v, x in enumerate(out.data) if x is not None]
     first = next((ids[v] for v in here if ids[v] is not None), None)
     sizes = {out.names[v]: out.data[v].shape[0] for v in here}
-    if first is None or all(ids[v] is None or np.array_equal(ids[v], first) for v in here):
+    counted = all(ids[v] is None or [str(i) for i in ids[v]] == [str(i) for i in range(len(ids[v]))] for v in here)
+    if counted or first is None or all(ids[v] is None or np.array_equal(ids[v], first) for v in here):
         if len(set(sizes.values())) > 1:
-            raise ValueError(f"the views have different numbers of rows: {sizes}; a sample that lacks a view has a row of NaN")
+            raise ValueError(f"the views have different numbers of rows: {sizes}; join them by ids, or fill in rows of NaN")
         if first is not None and len(set(first)) == len(first) and not np.array_equal(first, np.arange(len(first))):
             out.ids = first
         return
@@ -221,8 +222,8 @@ def _join(out: Views, ids: list[Any]) -> None:
         if len(seen) < len(ids[v]):
             raise ValueError(f'view "{out.names[v]}": an id occurs twice in its index')
         if position and not any(i in position for i in seen):
-            raise ValueError(f'view "{out.names[v]}" has no id in common with the views before it; are the indices those of the '
-                             "same samples?")
+            raise ValueError(f'view "{out.names[v]}" has no id in common with the views before it; do the indices mean '
+                             "the same samples?")
         for i in ids[v]:
             position.setdefault(i, len(position))
     n = len(position)

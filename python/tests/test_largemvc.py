@@ -235,6 +235,7 @@ class Forms(Case):
             ({"a": self.a, "pq": inf}, r'view "pq", row 4 \(id "s4"\), column "q": value is infinity'),
             ([self.a, texts], 'view "view_1", column "kind": it holds object, not numbers'),
             ([self.a, self.b[:5]], "different numbers of rows"), ([self.a, None], "a training needs samples"),
+            ([pd.DataFrame(self.a), pd.DataFrame(self.b[5:])], "different numbers of rows"),  # an index that only counts
             ([self.a, np.zeros((N, 2, 2))], "Expected 2D array, got 3D"), ([self.a, [["x"]] * N], "not numbers"),
             ([twice, inf], "occurs twice"), ([pd.DataFrame(self.a), inf], "no id in common"),
             ([pd.DataFrame(self.a), pd.DataFrame(self.b)[::-1], self.a], "has no ids"), ({"a": None}, "no view is given"),

@@ -75,7 +75,7 @@ func methodNames() []string {
 
 // compareMethods writes a table of what users would pick instead: for each set and method the time, the memory and how well the
 // clusters agree with the classes. Every run of a method is a process of its own that reads the set too, with another seed and another
-// random order of the samples. The processor's time and the memory are those of the process.
+// random order of the samples. The processor's time and the memory are of the process.
 func compareMethods(out io.Writer, m *methods) error {
 	self, err := os.Executable()
 	if err != nil {
