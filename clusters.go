@@ -179,6 +179,9 @@ func representBatches[T kernel.Float](
 
 // setNovelty keeps the quantiles of how far the training samples are.
 func setNovelty[T kernel.Float](ctx context.Context, p *Predictor, views []view.View, in *prepared[T], h mat.Matrix) error {
+	if !p.hasNovelty() {
+		return nil
+	}
 	far := in.Unlike
 	if in.Standard != nil {
 		const samples = 2000

@@ -527,6 +527,10 @@ func TestEncoder(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			novelty, err := p.Novelty(context.Background(), views)
+			if (err == nil) != (preset == byDefault) || len(novelty) != map[defaults]int{byDefault: 50}[preset] {
+				t.Errorf("%s, %v: novelty %v, %v", name, preset, novelty, err)
+			}
 			if labels, err := p.Predict(context.Background(), views); err != nil || !slices.Equal(labels, got.Labels) {
 				t.Errorf("%s, %v: the loaded model predicts %v, %v", name, preset, labels, err)
 			}

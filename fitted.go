@@ -353,3 +353,19 @@ func (p *Predictor) decodeClasses(in *file.Tensors) {
 		p.classes = known.NewClassifier(seen, mat.NewDense(p.featureCount(), len(seen), weights), chance)
 	}
 }
+
+func (p *Predictor) saveNovelty(f *safetensors.File) {
+	if p.hasNovelty() {
+		f.Tensors = append(f.Tensors, safetensors.Float64s("novelty", p.novelty, len(p.novelty)))
+	}
+}
+
+func (p *Predictor) decodeNovelty(in *file.Tensors) {
+	if !p.hasNovelty() {
+		return
+	}
+	p.novelty = in.Floats("novelty", noveltySteps+1)
+	if in.Err == nil && !slices.IsSorted(p.novelty) {
+		in.Fail("the quantiles of novelty do not rise")
+	}
+}

@@ -42,9 +42,9 @@ func (p *Predictor) assign(ctx context.Context, views []View, novel bool) (*Assi
 	out := &Assignments{}
 	err := p.each(ctx, views, func(first int, r *request) error {
 		n := first + r.views[0].Rows
-		out.grow(n, novel)
+		out.grow(n, novel && p.hasNovelty())
 		part := &Assignments{Labels: out.Labels[first:n], Near: out.Near[first:n], Next: out.Next[first:n]}
-		if novel {
+		if out.Novelty != nil {
 			part.Novelty = out.Novelty[first:n]
 		}
 		err := p.model.assign(ctx, r, p, part)
@@ -76,7 +76,7 @@ func (p *Predictor) AssignRows(ctx context.Context, views []View, emit func(firs
 	defer on.close()
 	out := &Assignments{}
 	return p.blocks(ctx, in, on, func(first int, r *request) error {
-		out.grow(r.views[0].Rows, true)
+		out.grow(r.views[0].Rows, p.hasNovelty())
 		if err := p.model.assign(ctx, r, p, out); err != nil {
 			return err
 		}
@@ -337,13 +337,23 @@ const noveltySteps = 100
 // If the training had fewer samples than features, similar samples get too high values: a fifth was above 0.95 after a
 // training on 105 samples of 48 to 1,302 features, and 5 % after one on 1,000 samples of 6 to 240 features.
 //
-// Novelty returns that field of Assign, in the same time and with the same errors.
+// Novelty returns that field of Assign, in the same time and with the same errors. A model with an Encoder and without neighbours
+// has none, which is an error: its anchors explain codes, not views.
 func (p *Predictor) Novelty(ctx context.Context, views []View) ([]float64, error) {
 	a, err := p.Assign(ctx, views)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case !p.hasNovelty():
+		return nil, errors.New("largemvc: there is no novelty without neighbours if the anchors explain the codes of an Encoder")
 	}
 	return a.Novelty, nil
+}
+
+// hasNovelty reports whether the model knows how far its training samples are.
+func (p *Predictor) hasNovelty() bool {
+	_, encoded := p.config.Represent.(Encoder)
+	return !encoded || p.config.Neighborhood.Neighbors != None
 }
 
 // shareBelow is the share of a distribution, given by its quantiles in equal steps, that is below x.

@@ -232,7 +232,8 @@ type Assignments struct {
 	// the fit did not judge the structure (Clustering.Structure).
 	Confidence []float64
 	// Novelty says how far each sample is from the training samples (0 to 1): the share of the training samples that are nearer
-	// to the others. One in twenty samples like the training samples has a novelty above 0.95 (Predictor.Novelty).
+	// to the others. One in twenty samples like the training samples has a novelty above 0.95. It is nil if Predictor.Novelty
+	// returns an error.
 	Novelty []float64
 	Ran     machine.Ran // device of the layers (Predictor.WithMachine)
 }

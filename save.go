@@ -138,7 +138,8 @@ func (p *Predictor) file() (*safetensors.File, error) {
 	p.saveConfidence(f)
 	p.saveClasses(f)
 	f.Tensors = append(f.Tensors, floats("centroids", p.centroids, p.Clusters, p.config.Anchors),
-		safetensors.Ints("sizes", p.Sizes, p.Clusters), safetensors.Float64s("novelty", p.novelty, len(p.novelty)))
+		safetensors.Ints("sizes", p.Sizes, p.Clusters))
+	p.saveNovelty(f)
 	file.AddLosses(f, "", p.Loss, p.ViewLoss, len(p.inputs))
 	whole, err := file.New(modelFormat, config, p.about(f.Tensors))
 	if err != nil {
@@ -400,10 +401,7 @@ func (p *Predictor) decode(in *file.Tensors, nodes [][]savedNode) {
 	}
 	p.centroids = in.Floats("centroids", p.Clusters, m)
 	p.decodeStart(in)
-	p.novelty = in.Floats("novelty", noveltySteps+1)
-	if in.Err == nil && !slices.IsSorted(p.novelty) {
-		in.Fail("the quantiles of novelty do not rise")
-	}
+	p.decodeNovelty(in)
 	p.decodeConfidence(in)
 	p.decodeClasses(in)
 	p.Loss, p.ViewLoss = in.Losses("", v)

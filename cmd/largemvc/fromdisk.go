@@ -58,7 +58,7 @@ func (o *predictOptions) predictFromDisk(
 				if a.Confidence != nil {
 					line = strconv.AppendFloat(append(line, ','), a.Confidence[i], 'g', -1, 64)
 				}
-				line = strconv.AppendFloat(append(line, ','), a.Novelty[i], 'g', -1, 64)
+				line = strconv.AppendFloat(append(line, ','), a.Novelty[i], 'g', -1, 64) // the models of files have it
 				if _, err := b.Write(append(line, '\n')); err != nil {
 					return err
 				}
