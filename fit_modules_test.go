@@ -105,6 +105,9 @@ func TestOwnModulesLikeStock(t *testing.T) {
 					tolerance = 2e-4
 				}
 				for _, which := range []string{"all", "Represent", "Noise", "Anchor"} {
+					if !testutil.Slow && !double && which != "all" {
+						continue
+					}
 					own := c
 					if which != "all" {
 						own = test.config

@@ -22,6 +22,7 @@ import (
 )
 
 func TestFitRealSets(t *testing.T) {
+	testutil.Long(t, "it trains a dozen networks")
 	for _, set := range []struct {
 		name     string
 		clusters int

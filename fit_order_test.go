@@ -237,6 +237,7 @@ func TestPermutationResumes(t *testing.T) {
 
 // Real sets whose samples are often equally near: binary words, counts of words.
 func TestPermutationOfRealSets(t *testing.T) {
+	testutil.Long(t, "it trains eight networks")
 	for _, name := range []string{"webkb", "3sources", "reuters600", "skdigits3v"} {
 		t.Run(name, func(t *testing.T) {
 			views, classes := realSet(t, name)

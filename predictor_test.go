@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -232,14 +233,16 @@ func TestPredictAllocations(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
-		bytes := testing.Benchmark(func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if err := x.call(); err != nil {
-					b.Fatal(err)
-				}
+		const calls = 1000
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range calls {
+			if err := x.call(); err != nil {
+				t.Fatal(err)
 			}
-		}).AllocedBytesPerOp()
+		}
+		runtime.ReadMemStats(&after)
+		bytes := (after.TotalAlloc - before.TotalAlloc) / calls
 		if int(allocations) > x.allocations || int(bytes) > x.bytes {
 			t.Errorf("%s: %v allocations of together %d bytes for a sample", name, allocations, bytes)
 		}
@@ -466,6 +469,7 @@ func checkAgreements(t *testing.T, name string, views []View, config Config, rou
 }
 
 func TestNewSamplesOfRealSets(t *testing.T) {
+	testutil.Long(t, "it trains two dozen networks")
 	for _, name := range []string{"skdigits3v", "ucidigit"} {
 		views, _ := realSet(t, name)
 		for kind, exact := range map[string]int{"exact": 0, "landmarks": None} {
@@ -476,6 +480,7 @@ func TestNewSamplesOfRealSets(t *testing.T) {
 
 // A third of the views missing, and what is predicted of samples with other views missing.
 func TestMissingViewsOfRealSets(t *testing.T) {
+	testutil.Long(t, "it trains on 2,000 samples")
 	views, classes := realSet(t, "ucidigit")
 	n := len(classes)
 	masked, err := testutil.Masked(views, absent(n, len(views), 0.3, 122))
@@ -504,6 +509,7 @@ func TestMissingViewsOfRealSets(t *testing.T) {
 
 // Citeseer, sparse: 3,312 samples of 3,312 and 3,703 features, of which some have no words at all in common with others.
 func TestSparseRealSet(t *testing.T) {
+	testutil.Long(t, "it trains on 3,312 samples")
 	folder := testutil.RealSets(t)
 	set, err := dataset.Open(context.Background(), []string{filepath.Join(folder, "citeseer.npz")},
 		dataset.Options{Storage: dataset.AllSparse})

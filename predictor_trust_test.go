@@ -297,7 +297,7 @@ func TestConfidence(t *testing.T) {
 		c.Clusters, c.Epochs = 3, 2
 		for _, views := range [][]View{noiseViews(400, 1, 20, 16), clusters} {
 			var first *Clustering
-			for workers := range 3 {
+			for _, workers := range []int{1, 3} {
 				c.Machine.Workers = workers
 				got, err := Fit(ctx, views, c)
 				if err != nil {

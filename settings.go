@@ -84,7 +84,7 @@ func planOf(c *Config, views []view.View) *plan.Fit {
 		out.Classes = len(known.Seen(c.Known))
 	}
 	if !c.NoStructure {
-		out.Judged = len(structure.Choose(n, structureOptions(c)))
+		out.Judged = structure.Chosen(n, c.Clusters)
 	}
 	if c.Neighborhood.Neighbors != None {
 		o := smoothOptions(c, nil)

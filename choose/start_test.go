@@ -9,6 +9,7 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/comm"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 	"github.com/largemvc/largemvc/machine"
 )
 
@@ -42,6 +43,7 @@ func TestStart(t *testing.T) {
 // TestStartOfUnevenClasses takes other starts on two sets whose classes are uneven, and a fit from there is better. The same
 // seed gives the same start for any number of goroutines.
 func TestStartOfUnevenClasses(t *testing.T) {
+	testutil.Long(t, "it compares starts twice")
 	views, classes := realSet(t, "webkb")
 	config := largemvc.Config{Clusters: 4, Machine: machine.Options{Workers: 1}, NoStructure: true}
 	got, found, err := Start(t.Context(), views, config)

@@ -65,6 +65,7 @@ func fitted(t *testing.T, args ...string) (map[string]any, []int) {
 
 // TestRealFormats fits the same set from each format and wants the same clusters.
 func TestRealFormats(t *testing.T) {
+	testutil.Long(t, "it fits eleven files")
 	folder := testutil.RealSets(t)
 	for name, files := range map[string][]string{
 		"msrcv1": {"msrcv1.npz", "mat/MSRCV1.mat", "mat/MSRCV1_v73.mat"}, "3sources": {"3sources.npz", "mat/3-sources.mat"},

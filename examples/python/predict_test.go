@@ -44,6 +44,7 @@ func TestPredictInPython(t *testing.T) {
 // TestOtherModelsInPython wants models that predict.py does not know, and data that lack values, to be refused in a plain
 // sentence, not to get wrong labels.
 func TestOtherModelsInPython(t *testing.T) {
+	testutil.Long(t, "it starts Python eight times")
 	python := testutil.Python(t)
 	for name, c := range map[string]largemvc.Config{
 		"SELU":          {Represent: &largemvc.SoftThreshold{Activation: largemvc.SELU}},

@@ -94,9 +94,11 @@ type Result struct {
 
 // Choose returns the numbers of the samples, of n, that are looked at, in increasing order. They are drawn by Options.Seed.
 func Choose(n int, o Options) []int {
-	m := min(n, max(mostRows, rowsPerCluster*o.Clusters))
-	return rows.Sample(rand.New(rand.NewPCG(o.Seed, streamRows)), n, m)
+	return rows.Sample(rand.New(rand.NewPCG(o.Seed, streamRows)), n, Chosen(n, o.Clusters))
 }
+
+// Chosen is the number of samples that Choose returns.
+func Chosen(n, clusters int) int { return min(n, max(mostRows, rowsPerCluster*clusters)) }
 
 // Judge judges the clusters of the samples that Choose chose, of views that were checked and are in memory. It returns
 // score.StructureUnknown for one cluster, for fewer than 24 samples, and for fewer than four samples a cluster. Views in which
