@@ -34,7 +34,7 @@ type Config struct {
 
 	// StartLabels (n values, 0 to m−1) are the initial clustering; default k-means, see the package documentation. With their
 	// one-hot matrix Z the first anchors are P_v = polar(ZᵀX_v). The final clusters are numbered by size all the same:
-	// score.Contingency.Match pairs them with StartLabels.
+	// score.Contingency.Match pairs them with StartLabels. On ranks, each gives its labels.
 	StartLabels []int
 	// StartAnchors are the first anchors, one m×d_v matrix per view in the coordinates of the preprocessed views. They
 	// require Neighborhood.Neighbors: None, and no StartLabels.

@@ -107,14 +107,8 @@ func checkRanks(c *Config, views []View, whole bool) error {
 	bad := func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("largemvc: on several ranks "+format, args...))
 	}
-	if c.FitSamples != 0 {
-		bad("FitSamples has no effect yet: all samples are trained on")
-	}
-	if c.StartLabels != nil {
-		bad("there are no StartLabels")
-	}
 	if whole {
-		return errors.Join(errs...)
+		return nil
 	}
 	if !c.stock() || c.ExtraLoss != nil {
 		bad("a network is made of the modules of this package alone, without an ExtraLoss, which would see some samples only")

@@ -7,14 +7,18 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 
+	"github.com/largemvc/largemvc/comm"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/prepare"
@@ -520,4 +524,74 @@ func TestResumedTrainingRotatesAsBefore(t *testing.T) {
 	}
 	config.Checkpoint, config.Epochs, config.ExtraLoss = Checkpoint{}, 6, nothing
 	sameMatrix(t, "H", got.H, mustFit(t, views, config).H)
+}
+
+// A fit of drawn samples has the bits of one process on any ranks, in memory and outside it, with start labels and known ones,
+// and goes on from its checkpoint on other ranks.
+func TestDrawsOnRanks(t *testing.T) {
+	const n, k = 9000, 600
+	held, read, _ := outside(n, 14, 9)
+	present, labels, given := make([]bool, n), make([]int, n), slices.Repeat([]int{-1}, n)
+	for i := range n {
+		if present[i], labels[i] = i%4 != 1, i%3; i%50 < 3 {
+			given[i] = i % 3
+		}
+	}
+	held[0], read[0] = held[0].WithPresent(present), read[0].WithPresent(present)
+	for name, c := range map[string]Config{"default": {Known: given}, "paper": paper(Config{StartLabels: labels})} {
+		c.Clusters, c.Epochs, c.Seed, c.FitSamples = 3, 6, 3, k
+		on := func(views []View, path string, starts ...int) []*Clustering {
+			found, errs := make([]*Clustering, len(starts)), make([]error, len(starts))
+			var wg sync.WaitGroup
+			for r, world := range comm.Local(len(starts)) {
+				wg.Go(func() {
+					lo, hi, own := starts[r], append(starts, n)[r+1], c
+					own.Machine.Comm, own.Checkpoint = world, Checkpoint{Path: path, Every: 2}
+					own.Known, own.StartLabels = part(c.Known, window{lo, hi}), part(c.StartLabels, window{lo, hi})
+					if path == "" || !fileExists(path) {
+						found[r], errs[r] = fitAlone(t.Context(), windows(views, lo, hi), own)
+						return
+					}
+					found[r], errs[r] = Resume(t.Context(), windows(views, lo, hi), path, func(to *Config) {
+						to.Machine.Comm, to.Known, to.Epochs = world, own.Known, 9
+					})
+				})
+			}
+			wg.Wait()
+			if err := errors.Join(errs...); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			return found
+		}
+		same := func(what string, want *Clustering, found []*Clustering) {
+			t.Helper()
+			all := *found[0]
+			all.Labels, all.Confidence, all.Remoteness = nil, nil, nil
+			for r, x := range found {
+				all.Labels, all.Confidence = append(all.Labels, x.Labels...), append(all.Confidence, x.Confidence...)
+				all.Remoteness = append(all.Remoteness, x.Remoteness...)
+				if !slices.Equal(x.Loss, want.Loss) || x.Structure != want.Structure || !slices.Equal(x.Notes, want.Notes) ||
+					want.Classes != nil && !reflect.DeepEqual(x.Classes.Suspects, want.Classes.Suspects) {
+					t.Errorf("%s, %s: rank %d of %d has another result: %v, %v", name, what, r, len(found), x.Notes, want.Notes)
+				}
+			}
+			if !slices.Equal(all.Labels, want.Labels) || !slices.Equal(all.Confidence, want.Confidence) ||
+				!slices.Equal(all.Remoteness, want.Remoteness) {
+				t.Errorf("%s, %s: other labels, confidence or remoteness on %d ranks", name, what, len(found))
+			}
+		}
+		want := on(held, "", 0)[0]
+		path := t.TempDir() + "/state"
+		same("in memory", want, on(held, path, 0, 2048, 6144))
+		same("outside memory", want, on(read, "", 0, 4096))
+		c.Epochs = 9
+		longer := on(held, "", 0)[0]
+		same("resumed", longer, on(read, path, 0, 2048, 4096, 6144))
+	}
+}
+
+// fileExists says whether there is a file.
+func fileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }

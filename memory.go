@@ -43,7 +43,7 @@ func (c Config) EstimateMemory(views []View) (Memory, error) {
 	c = c.WithDefaults()
 	c.forSamples(n)
 	adaptNeighbors(&c, &given, n)
-	f := planned(&c, n, views)
+	f := planned(&c, n, n, views)
 	if err := withName(f.Check()); err != nil {
 		return Memory{}, err
 	}
@@ -73,7 +73,7 @@ func (c Config) Check(views []View) error {
 	if err != nil || c.Machine.Comm != nil { // how many samples the other processes have is not known
 		return err
 	}
-	_, err = place(&c, n, views)
+	_, err = place(&c, n, n, views)
 	return err
 }
 
@@ -85,17 +85,17 @@ func checkWidths(c *Config, views []View) error {
 	return withName(view.CheckWidths(nil, inner(views)))
 }
 
-// planned returns the fit of n samples here.
-func planned(c *Config, n int, views []View) *plan.Fit {
-	out := planOf(c, inner(views))
+// planned returns the fit of n samples here, of all.
+func planned(c *Config, n, all int, views []View) *plan.Fit {
+	out := planOf(c, inner(views), all)
 	out.Ranks = c.Machine.Comm == nil && !c.searched(n) && checkRanks(c, views, false) == nil
 	return out
 }
 
-// place chooses where a fit of n samples here keeps rows and state, by a configuration that was checked, and refuses a fit that
-// has no room.
-func place(c *Config, n int, views []View) (plan.Storage, error) {
-	f := planned(c, n, views)
+// place chooses where a fit of n samples here, of all, keeps rows and state, by a configuration that was checked, and refuses a
+// fit that has no room.
+func place(c *Config, n, all int, views []View) (plan.Storage, error) {
+	f := planned(c, n, all, views)
 	if err := withName(f.Check()); err != nil {
 		return plan.Storage{}, err
 	}

@@ -45,15 +45,15 @@ func (r *run) open(ctx context.Context, views []View, config Config) (context.Co
 		}
 		n = r.team.Total(n)
 	}
-	c := r.config
-	check := errors.Join(checkKnown(c, r.group.Total(n))...)
-	if !c.samples(n) || r.state == nil { // else the state has labels for the samples that are drawn
-		check = checkConfig(c, r.group.Total(n), views)
+	c, all := r.config, r.group.Total(n)
+	check := errors.Join(checkKnown(c, all)...)
+	if !c.samples(all) || r.state == nil { // else the state has labels for the samples that are drawn
+		check = checkConfig(c, all, views)
 	}
 	if check != nil {
 		return nil, check
 	}
-	if r.storage, err = place(c, n, views); err != nil {
+	if r.storage, err = place(c, n, all, views); err != nil {
 		return nil, err
 	}
 	r.views = placed(r.group, views)
@@ -85,7 +85,7 @@ func (r *run) settle(views []View, config Config) (int, error) {
 	}
 	c := config.WithDefaults()
 	if r.group != nil {
-		if err := joinRanks(&c, r.group, n, views); err != nil {
+		if err := joinRanks(&c, r.group, n, views, r.state != nil); err != nil {
 			return 0, err
 		}
 	}
@@ -95,8 +95,9 @@ func (r *run) settle(views []View, config Config) (int, error) {
 	return n, nil
 }
 
-// joinRanks tells the ranks of each other before they do anything else together.
-func joinRanks(c *Config, group *ranks.Group, n int, views []View) error {
+// joinRanks tells the ranks of each other before they do anything else together, and of the labels of their samples. A training
+// that goes on has its own start labels.
+func joinRanks(c *Config, group *ranks.Group, n int, views []View, goesOn bool) error {
 	same, err := sameOnRanks(c, views)
 	if err != nil {
 		return err
@@ -104,16 +105,27 @@ func joinRanks(c *Config, group *ranks.Group, n int, views []View) error {
 	if err := withName(group.Join(n, same)); err != nil {
 		return err
 	}
-	sized := *c
-	sized.forSamples(group.Total(n))
-	if err := checkRanks(c, views, sized.searched(group.Total(n))); err != nil || c.Known == nil {
+	sized, all := *c, group.Total(n)
+	sized.forSamples(all)
+	if err := checkRanks(c, views, sized.searched(all) || c.samples(all)); err != nil {
 		return err
 	}
-	if len(c.Known) != n {
-		return fmt.Errorf("largemvc: Config.Known has %d labels for the %d samples of this rank", len(c.Known), n)
+	if c.Known, err = gatherLabels(group, "Known", c.Known, n); err == nil && !goesOn {
+		c.StartLabels, err = gatherLabels(group, "StartLabels", c.StartLabels, n)
 	}
-	c.Known, err = ranks.GatherAll(group, "known labels", c.Known, group.Total(n))
-	return withName(err)
+	return err
+}
+
+// gatherLabels returns the labels of the samples of all ranks; nil if there are none. This rank has n samples.
+func gatherLabels(group *ranks.Group, name string, labels []int, n int) ([]int, error) {
+	if labels == nil {
+		return nil, nil
+	}
+	if len(labels) != n {
+		return nil, fmt.Errorf("largemvc: Config.%s has %d labels for the %d samples of this rank", name, len(labels), n)
+	}
+	all, err := ranks.GatherAll(group, name, labels, group.Total(n))
+	return all, withName(err)
 }
 
 // gather returns the views of the samples of all ranks, so few that their neighbours are searched among all of them: every rank
@@ -141,7 +153,7 @@ func (r *run) setMeter(ctx context.Context) context.Context {
 	if c.Progress == nil {
 		return ctx
 	}
-	f := planOf(c, r.views)
+	f := planOf(c, r.views, r.group.Total(r.views[0].Rows))
 	o := meter.Options{Restarts: c.Restarts, Restart: r.state.training().Next, Costs: f.Costs(), Loops: f.Loops()}
 	ctx, r.meter = meter.New(ctx, func(m meter.Report) error {
 		return c.Progress(Progress{
@@ -228,7 +240,7 @@ func (r *run) forCPU(must bool) error {
 	if c.Float64 && !must {
 		return errors.New("float64 is for the CPU unless a GPU is asked for")
 	}
-	if costs := planOf(c, views).Costs(); !must && costs[meter.Training] < leastTraining {
+	if costs := planOf(c, views, r.group.Total(views[0].Rows)).Costs(); !must && costs[meter.Training] < leastTraining {
 		return errors.New("the training is too short for a GPU to pay")
 	}
 	return nil

@@ -32,20 +32,33 @@ func drawn(c *Config, n, draw int) []int {
 	return rows.Sample(rand.New(rand.NewPCG(c.Seed, streamSamples+uint64(draw))), n, c.FitSamples)
 }
 
-// subset returns some samples. Those outside memory are checked, all others when they are labelled.
-func subset(ctx context.Context, c *Config, all []view.View, chosen []int) ([]view.View, error) {
-	some := make([]view.View, len(all))
-	for v, x := range all {
-		some[v] = x.Take(chosen)
+// subset returns some samples, of those of all ranks. Those outside memory are checked, all others when they are labelled.
+func (r *run) subset(ctx context.Context, chosen []int) ([]view.View, error) {
+	n := r.views[0].Rows
+	here, some := r.group.Here(chosen, n), make([]view.View, len(r.views))
+	for v, x := range r.views {
+		some[v] = x.Take(here)
 	}
-	if !view.Outside(all) {
-		return some, nil
+	if view.Outside(r.views) {
+		err := view.CheckFinite(ctx, some, r.config.Machine.Workers)
+		if err != nil { // with the number that the sample has among all
+			return nil, withName(cmp.Or(view.FirstNotFinite(ctx, r.views, here), err))
+		}
 	}
-	err := view.CheckFinite(ctx, some, c.Machine.Workers)
-	if err != nil { // with the number that the sample has among all
-		err = cmp.Or(view.FirstNotFinite(ctx, all, chosen), err)
+	return some, withName(r.shared(ctx, some, len(chosen)))
+}
+
+// shared puts the samples of all ranks, count together, in the place of those here.
+func (r *run) shared(ctx context.Context, some []view.View, count int) (err error) {
+	if r.group == nil {
+		return nil
 	}
-	return some, withName(err)
+	for v := range some {
+		if some[v], err = view.Gather(ctx, r.group, v, some[v], count); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkDrawn checks the configuration for samples that were drawn, and that these have all views.
@@ -67,8 +80,8 @@ func checkDrawn(c *Config, some []view.View) error {
 func (r *run) chooseDraw(
 	ctx context.Context, start func(ctx context.Context, drawn, compared []int) ([]int, error),
 ) (int, error) {
-	c, all, from := r.config, r.views, r.state
-	n := all[0].Rows
+	c, from := r.config, r.state
+	n := r.group.Total(r.views[0].Rows)
 	if !c.comparesDraws(n) {
 		return 0, nil
 	}
@@ -93,11 +106,11 @@ func (r *run) chooseDraw(
 // drawOfState returns the draw that the state of a training is of, 0 where it is of none.
 func (r *run) drawOfState(ctx context.Context) (int, error) {
 	for d := range draws {
-		some, err := subset(ctx, r.config, r.views, drawn(r.config, r.views[0].Rows, d))
+		some, err := r.subset(ctx, drawn(r.config, r.group.Total(r.views[0].Rows), d))
 		if err != nil {
 			return 0, err
 		}
-		sum, err := view.Fingerprint(ctx, r.group, some, r.config.Machine.Workers)
+		sum, err := view.Fingerprint(ctx, nil, some, r.config.Machine.Workers)
 		if err != nil {
 			return 0, err
 		}
@@ -141,16 +154,16 @@ func (r *run) startOfDraw(ctx context.Context, drawn, compared []int) ([]int, er
 	begin := *r.config
 	begin.Epochs, begin.Restarts, begin.Checkpoint = None, 1, Checkpoint{}
 	fillModules(&begin)
-	some, err := subset(ctx, r.config, r.views, drawn)
+	some, err := r.subset(ctx, drawn)
 	if err != nil || checkDrawn(r.config, some) != nil {
 		return nil, err
 	}
-	untrained := &run{processes: r.processes, config: &begin, views: some, storage: r.storage, began: time.Now()}
+	untrained := &run{processes: r.alone(), config: &begin, views: some, storage: r.storage, began: time.Now()}
 	out, err := untrained.fit(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if some, err = subset(ctx, r.config, r.views, compared); err != nil {
+	if some, err = r.subset(ctx, compared); err != nil {
 		return nil, err
 	}
 	err = out.relabel(ctx, some)
@@ -169,7 +182,7 @@ func (r *run) selectSamples(ctx context.Context) (*selection, error) {
 	if err := r.meter.Enter(meter.Checks, 0); err != nil {
 		return nil, err
 	}
-	if r.config.samples(r.views[0].Rows) {
+	if r.config.samples(r.group.Total(r.views[0].Rows)) {
 		some, err := r.subsample(ctx)
 		return &selection{some, r.labelAll}, err
 	}
@@ -203,26 +216,29 @@ func (r *run) labelAll(ctx context.Context, out *Clustering, ended error) (*Clus
 	return out, joined(ended, out.setNotes(r.group, r.views))
 }
 
-// subsample returns the fit of the draw of samples that is trained on.
+// alone are the processes of a fit that each does with the samples of all.
+func (r *run) alone() processes { return processes{team: r.team} }
+
+// subsample returns the fit of the draw of samples that is trained on, which every rank has whole.
 func (r *run) subsample(ctx context.Context) (*run, error) {
-	c, all := *r.config, r.views
+	c, n := *r.config, r.group.Total(r.views[0].Rows)
 	c.Known = nil // of all samples, which are labelled after the training
-	chosen := drawn(&c, all[0].Rows, 0)
+	chosen := drawn(&c, n, 0)
 	if labels := c.StartLabels; r.state == nil && labels != nil {
 		c.StartLabels = make([]int, len(chosen))
 		for k, i := range chosen {
 			c.StartLabels[k] = labels[i]
 		}
 	}
-	some, err := subset(ctx, &c, all, chosen)
+	some, err := r.subset(ctx, chosen)
 	if err == nil {
 		err = checkDrawn(&c, some)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if !view.Outside(all) {
-		if err := view.CheckFinite(ctx, all, c.Machine.Workers); err != nil {
+	if !view.Outside(r.views) {
+		if err := view.CheckFinite(ctx, r.views, c.Machine.Workers); err != nil {
 			return nil, withName(err)
 		}
 	}
@@ -231,7 +247,8 @@ func (r *run) subsample(ctx context.Context) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.views, err = subset(ctx, &c, all, drawn(&c, all[0].Rows, draw))
+	out.views, err = out.subset(ctx, drawn(&c, n, draw))
+	out.processes = r.alone()
 	return out, err
 }
 
@@ -265,12 +282,9 @@ func (r *run) samplesToJudge(ctx context.Context) (*judgedSamples, error) {
 	here, some := r.group.Here(chosen, n), make([]view.View, len(r.views))
 	for v, x := range r.views {
 		some[v] = x.Take(here)
-		if r.group != nil {
-			var err error
-			if some[v], err = view.Gather(ctx, r.group, v, some[v], len(chosen)); err != nil {
-				return nil, withName(err)
-			}
-		}
+	}
+	if err := r.shared(ctx, some, len(chosen)); err != nil {
+		return nil, withName(err)
 	}
 	of := &judgedSamples{numbers: chosen, views: some}
 	return of, withName(r.findOutliers(ctx, of))

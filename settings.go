@@ -57,22 +57,21 @@ func engineSpec(c *Config, samples int, dims []int, workers int) engine.Spec {
 	return out
 }
 
-// planOf returns the fit of the samples here, as far as memory and time depend on it.
-func planOf(c *Config, views []view.View) *plan.Fit {
-	n := views[0].Rows
+// planOf returns the fit of the samples here, as far as memory and time depend on it; all are those of all ranks.
+func planOf(c *Config, views []view.View, all int) *plan.Fit {
 	out := &plan.Fit{
 		Views: views, Kinds: len(c.Preprocess.kind().Parts()), Neighbors: c.hasNeighborLoss(), HeldOut: c.hasHeldOutLoss(),
-		Spec: engineSpec(c, n, nil, c.Machine.Workers), Float64: c.Float64, Custom: !c.stock(),
+		Spec: engineSpec(c, views[0].Rows, nil, c.Machine.Workers), Float64: c.Float64, Custom: !c.stock(),
 		Whole:  !c.stock() || c.ExtraLoss != nil,
 		Epochs: c.Epochs, KMeansStarts: c.KMeansStarts, Unit: !c.PlainReadOut,
 		Keeps:   c.mayKeep(),
-		Chooses: trainedOn(c, n) <= sharedReadOut && !c.beginsAtStart(), Hashed: c.Checkpoint.Path != "",
+		Chooses: trainedOn(c, all) <= sharedReadOut && !c.beginsAtStart(), Hashed: c.Checkpoint.Path != "",
 		MaxMemory: c.Machine.MaxMemory,
 	}
-	if c.samples(n) {
+	if c.samples(all) {
 		out.Sample = c.FitSamples
 	}
-	if c.comparesDraws(n) {
+	if c.comparesDraws(all) {
 		out.Draws = draws
 	}
 	if c.Known != nil {
@@ -84,7 +83,7 @@ func planOf(c *Config, views []view.View) *plan.Fit {
 		out.Classes = len(known.Seen(c.Known))
 	}
 	if !c.NoStructure {
-		out.Judged = structure.Chosen(n, c.Clusters)
+		out.Judged = structure.Chosen(all, c.Clusters)
 	}
 	if c.Neighborhood.Neighbors != None {
 		o := smoothOptions(c, nil)

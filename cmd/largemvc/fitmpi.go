@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -25,7 +27,8 @@ var withMPI = []string{"mpi", "data", "leave-out", "missing-rows", "max-memory",
 	"clusters", "anchors", "layers", "variant", "activation", "preset", "preprocess", "plain-read-out", "neighbors",
 	"epochs", "lr", "seed", "restarts", "tolerance", "patience", "checkpoint", "checkpoint-every", "overwrite", "resume",
 	"workers", "kmeans-starts", "theta0", "rho0", "signs", "one-sided", "lipschitz", "reduction", "detach", "directions",
-	"filter-steps", "neighbor-weight", "held-out-weight", "exact-neighbors", "landmarks", "grace", "known"}
+	"filter-steps", "neighbor-weight", "held-out-weight", "exact-neighbors", "landmarks", "grace", "known", "labels",
+	"start-labels", "fit-samples", "from-disk"}
 
 // checkMPI refuses what several processes cannot do.
 func (o *fitOptions) checkMPI() error {
@@ -37,11 +40,8 @@ func (o *fitOptions) checkMPI() error {
 			return usagef("fit: -%s cannot be given with -mpi", name)
 		}
 	}
-	if o.resume == "" && o.config.Clusters == 0 && o.known == "" {
-		return usagef("fit: -mpi reads no classes to count: say with -clusters how many clusters there are")
-	}
-	if o.knownColumn != "" {
-		return usagef("fit: -known %s is no file: with -mpi give a table of labels with a column sample", o.knownColumn)
+	if err := o.checkMPILabels(); err != nil {
+		return err
 	}
 	for _, path := range o.data {
 		if path == standard {
@@ -56,6 +56,24 @@ func (o *fitOptions) checkMPI() error {
 	}
 	return nil
 }
+
+// checkMPILabels refuses labels that are not in a file of their own.
+func (o *fitOptions) checkMPILabels() error {
+	if !o.classesFile() && o.resume == "" && o.config.Clusters == 0 && o.known == "" {
+		return usagef("fit: -mpi reads no classes to count: say with -clusters how many clusters there are, or give " +
+			"-labels a file")
+	}
+	if _, err := os.Stat(o.labels); o.classesFile() && err != nil {
+		return usagef("fit: -labels %s is no file: with -mpi give a table of the classes of all samples", o.labels)
+	}
+	if o.knownColumn != "" {
+		return usagef("fit: -known %s is no file: with -mpi give a table of labels with a column sample", o.knownColumn)
+	}
+	return nil
+}
+
+// classesFile says whether -labels names a file of several processes.
+func (o *fitOptions) classesFile() bool { return o.labels != "" && o.labels != "none" }
 
 // world is the processes of a job.
 type world interface {
@@ -103,7 +121,7 @@ func runFitMPI(ctx context.Context, o *fitOptions, stdout, stderr io.Writer) (er
 	if ended != nil {
 		o.keepFiles(stderr)
 	}
-	if err := o.writeRank(w, in, result, ended != nil, stdout); err != nil {
+	if err := in.closing(o.writeRank(w, in, result, ended != nil, stdout)); err != nil {
 		fail(err)
 		return err
 	}
@@ -171,37 +189,34 @@ func (o *fitOptions) fitRank(
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, data.close())
 	}
-	out := progress.New(stderr, "epoch")
 	if o.quiet || rank > 0 {
-		out = progress.New(io.Discard, "epoch")
-	} else {
-		fmt.Fprintf(stderr, "%d processes, %v\n", w.Size(), w)
-		for _, v := range data.views {
-			fmt.Fprintf(stderr, "view      %s: %d × %d from %s, in %s\n", v.name, v.rows, v.cols, v.source,
-				count(len(v.parts), "file"))
-		}
-		if path := o.config.Checkpoint.Path; path != "" {
-			fmt.Fprintf(stderr, "the state of the training goes to %s: -resume goes on from it, with any number of processes\n",
-				path)
-		}
+		stderr = io.Discard
 	}
+	out := progress.New(stderr, "epoch")
 	defer out.End()
-	views, err := data.read(ctx, lo, hi, o.config.Machine.Workers, o.missingRows)
-	if err = errors.Join(err, data.close()); err != nil {
-		return nil, nil, nil, err
+	o.sayRanks(stderr, w, data)
+	in = &input{samples: n}
+	if o.fromDisk {
+		in.close = data.close
+		in.views, err = data.onDisk(ctx, lo, hi, o.missingRows)
+	} else {
+		in.views, err = data.read(ctx, lo, hi, o.config.Machine.Workers, o.missingRows)
+		err = errors.Join(err, data.close())
 	}
-	in = &input{views: views, samples: n}
+	if err != nil {
+		return nil, nil, nil, in.closing(err)
+	}
 	for _, v := range data.views {
 		in.dims, in.names = append(in.dims, v.cols), append(in.names, v.name)
 		in.reading.Views = append(in.reading.Views, dataset.ViewReading{
 			Name: v.name, Samples: v.rows, Features: v.cols, Source: v.source, Named: v.features != nil,
 		})
 	}
-	if err := o.readKnownOf(ctx, in, lo, hi); err != nil {
-		return nil, nil, nil, err
+	if err := o.readLabelsOf(ctx, in, lo, hi); err != nil {
+		return nil, nil, nil, in.closing(err)
 	}
 	in.readFor = time.Since(began)
-	o.config.Machine.Comm, o.config.Machine.Overwrite = w, true
+	o.config.Machine.Comm, o.config.Machine.Overwrite = w, !o.fromDisk
 	fitting := time.Now()
 	o.config.Progress = func(e largemvc.Progress) error {
 		if onEpoch != nil {
@@ -216,10 +231,61 @@ func (o *fitOptions) fitRank(
 	}
 	result, ended = train(ctx, o, in)
 	if result == nil {
-		return nil, nil, nil, ended
+		return nil, nil, nil, in.closing(ended)
 	}
 	result.ClassNames = o.classNames
 	return result, in, ended, nil
+}
+
+// sayRanks prints what the processes have read, and where the state goes.
+func (o *fitOptions) sayRanks(stderr io.Writer, w world, data *shards) {
+	fmt.Fprintf(stderr, "%d processes, %v\n", w.Size(), w)
+	for _, v := range data.views {
+		fmt.Fprintf(stderr, "view      %s: %d × %d from %s, in %s\n", v.name, v.rows, v.cols, v.source,
+			count(len(v.parts), "file"))
+	}
+	if path := o.config.Checkpoint.Path; path != "" {
+		fmt.Fprintf(stderr, "the state of the training goes to %s: -resume goes on from it, with any number of processes\n", path)
+	}
+}
+
+// readLabelsOf reads the labels of all kinds for a process that has samples [lo, hi).
+func (o *fitOptions) readLabelsOf(ctx context.Context, in *input, lo, hi int) error {
+	if err := o.readKnown(ctx, in); err != nil {
+		return err
+	}
+	if o.config.Known != nil {
+		o.config.Known = o.config.Known[lo:hi]
+	}
+	if err := o.readClassesOf(ctx, in); err != nil || o.startLabels == "" {
+		return err
+	}
+	anchors := cmp.Or(o.config.Anchors, o.config.Clusters)
+	labels, err := o.readStartLabels(ctx, o.startLabels, in.samples, anchors, nil)
+	if err == nil {
+		o.config.StartLabels = labels[lo:hi]
+	}
+	return err
+}
+
+// readClassesOf reads the classes of the samples of all processes, with which -labels has the clusters compared.
+func (o *fitOptions) readClassesOf(ctx context.Context, in *input) error {
+	if !o.classesFile() {
+		return nil
+	}
+	read, err := dataset.ReadLabels(ctx, o.labels, dataset.Options{Header: o.header, NoIDs: o.id == "none"})
+	if err != nil {
+		return err
+	}
+	rows, _, err := read.Align(o.data[0], nil, in.samples)
+	for _, row := range rows {
+		in.labels = append(in.labels, read.Labels[row])
+	}
+	in.classNames, in.classes = read.Names, len(read.Names)
+	if o.resume == "" {
+		o.config.Clusters = cmp.Or(o.config.Clusters, in.classes)
+	}
+	return err
 }
 
 // writeRank writes what the flags ask for: rank 0 all that there is one of. unfinished says that the training did not finish.
@@ -236,27 +302,36 @@ func (o *fitOptions) writeRank(w world, in *input, c *largemvc.Clustering, unfin
 			return err
 		}
 	}
-	if w.Rank() > 0 {
-		return nil
+	labels, err := wholeLabels(w, in, c)
+	if err != nil {
+		return err
+	}
+	sizes := make([]int, len(c.Sizes))
+	for _, l := range c.Labels {
+		sizes[l]++
+	}
+	if sizes, err = summed(w, sizes); err != nil || w.Rank() > 0 {
+		return err
 	}
 	save := o.output("save")
 	if err := save.write(stdout, func(to io.Writer) error { _, err := c.WriteTo(to); return err }, c.Save); err != nil {
 		return err
 	}
 	whole := *c
-	whole.Labels, whole.Confidence, whole.Outlier, whole.Classes = nil, nil, nil, classes // not of one process
+	whole.Labels, whole.Confidence, whole.Outlier, whole.Classes = labels, nil, nil, classes // not of one process
+	whole.StartLabels = nil
 	o.config.Machine.Comm = nil
 	r, err := newSummary(o, in, &whole, in.readFor)
 	if err != nil {
 		return err
 	}
-	r.ClusterSizes = c.Sizes // those of the labels are of one process
+	r.ClusterSizes = sizes
 	return r.print(stdout, o.json)
 }
 
 // countMissing sets the share of the view rows that are absent, of those of all processes.
 func (in *input) countMissing(w world) error {
-	absent, mine, all := 0, make([]byte, 8), make([]byte, 8*w.Size())
+	absent := 0
 	for _, v := range in.views {
 		n, _ := v.Dims()
 		for i := range n {
@@ -265,15 +340,27 @@ func (in *input) countMissing(w world) error {
 			}
 		}
 	}
-	binary.LittleEndian.PutUint64(mine, uint64(absent))
-	sizes := slices.Repeat([]int{8}, w.Size())
-	if err := w.AllGather(context.Background(), mine, sizes, all); err != nil {
-		return err
+	all, err := summed(w, []int{absent})
+	if err == nil {
+		in.missing = float64(all[0]) / float64(in.samples*len(in.views))
 	}
-	for r := range sizes {
-		in.missing += float64(binary.LittleEndian.Uint64(all[8*r:])) / float64(in.samples*len(in.views))
+	return err
+}
+
+// summed returns the sums of numbers of all processes.
+func summed(w world, own []int) ([]int, error) {
+	mine, all := make([]byte, 8*len(own)), make([]byte, 8*len(own)*w.Size())
+	for k, x := range own {
+		binary.LittleEndian.PutUint64(mine[8*k:], uint64(x))
 	}
-	return nil
+	if err := w.AllGather(context.Background(), mine, slices.Repeat([]int{len(mine)}, w.Size()), all); err != nil {
+		return nil, err
+	}
+	out := make([]int, len(own))
+	for k := range len(own) * w.Size() {
+		out[k%len(own)] += int(binary.LittleEndian.Uint64(all[8*k:]))
+	}
+	return out, nil
 }
 
 // writeRankLabels writes -out: each process its own file, or rank 0 the labels of all.
@@ -328,6 +415,23 @@ func gathered(w world, samples, width int, own []float64) (all []float64, err er
 		all = append(all, part...)
 	}
 	return all, nil
+}
+
+// wholeLabels returns on rank 0 the labels of all samples where there are classes to compare them with, else nil.
+func wholeLabels(w world, in *input, c *largemvc.Clustering) ([]int, error) {
+	if in.labels == nil {
+		return nil, nil
+	}
+	own := make([]float64, len(c.Labels))
+	for i, l := range c.Labels {
+		own[i] = float64(l)
+	}
+	all, err := gathered(w, in.samples, 1, own)
+	out := make([]int, len(all))
+	for i, l := range all {
+		out[i] = int(l)
+	}
+	return out, err
 }
 
 // wholeClasses returns on rank 0 the classes of the samples of all processes; nil without known labels.

@@ -425,3 +425,50 @@ func endedAt(t *testing.T, c *exec.Cmd, beginning string, act func(*exec.Cmd) er
 	_ = c.Wait()
 	return text.String(), c.ProcessState.ExitCode(), time.Since(began)
 }
+
+// TestMPIFromDisk: a fit of drawn samples that reads the rows of all from disk, with classes and start labels from files, writes
+// the files of one process.
+func TestMPIFromDisk(t *testing.T) {
+	folder := t.TempDir()
+	t.Chdir(folder)
+	writeHoles(t, folder, 0.1, 9000, 2700, 1, 6200, 99)
+	classes, begin := "sample,label\n", "sample,label\n"
+	for i := range 9000 {
+		classes, begin = classes+fmt.Sprintf("%d,class %d\n", i, i%4), begin+fmt.Sprintf("%d,%d\n", i, i%3)
+	}
+	for name, text := range map[string]string{"classes.csv": classes, "begin.csv": begin} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lines := regexp.MustCompile(`"(?:loss_last|acc|structure|missing_rate)":[^,]*|"cluster_sizes":\[[^]]*`)
+	for name, flags := range map[string]string{
+		"drawn":   "-fit-samples 800 -labels classes.csv -epochs 4",
+		"labels":  "-fit-samples 700 -clusters 3 -start-labels begin.csv -epochs 3",
+		"bounded": "-clusters 3 -epochs 3 -neighbors none -preset paper -start-labels begin.csv -max-memory 40",
+	} {
+		if name == "bounded" {
+			writeShards(t, folder, 9000, 2700, 1, 6200, 99) // k-means on rows that are partly absent is for one process
+		} else {
+			flags += " -missing-rows"
+		}
+		flags += " -quiet -json -from-disk"
+		code, stdout, stderr := alone(t, "fit -data x0.npy -data x1.npy -out one.csv "+flags)
+		if code != 0 {
+			t.Fatal(name, stderr)
+		}
+		want := lines.FindAllString(stdout, -1)
+		for _, l := range launchers(t) {
+			text, err := job(t, l, 2, "-data x0-%d.npy -data x1.npy -out many.csv "+flags).CombinedOutput()
+			if err != nil {
+				t.Fatalf("%s, %s: %v\n%s", name, l[0], err, text)
+			}
+			if got := lines.FindAllString(string(text), -1); len(want) < 3 || !slices.Equal(got, want) {
+				t.Errorf("%s, %s: %q, want %q", name, l[0], got, want)
+			}
+			if contents(t, "many.csv") != contents(t, "one.csv") {
+				t.Errorf("%s, %s: other labels", name, l[0])
+			}
+		}
+	}
+}

@@ -59,15 +59,6 @@ func (o *fitOptions) readKnown(ctx context.Context, in *input) error {
 	return err
 }
 
-// readKnownOf is readKnown for a process that has samples [lo, hi).
-func (o *fitOptions) readKnownOf(ctx context.Context, in *input, lo, hi int) error {
-	err := o.readKnown(ctx, in)
-	if err == nil && o.config.Known != nil {
-		o.config.Known = o.config.Known[lo:hi]
-	}
-	return err
-}
-
 // className is the name of a class, or its number.
 func className(names []string, class int) string {
 	if class < 0 {

@@ -135,19 +135,59 @@ func (s *shards) read(ctx context.Context, lo, hi, workers int, missing bool) ([
 		if err != nil {
 			return nil, err
 		}
-		out[i] = largemvc.DenseView(hi-lo, v.cols, x).Named(v.name).WithFeatures(v.features)
-		if !missing {
-			continue
-		}
-		present := make([]bool, hi-lo)
-		for r := range present {
-			present[r] = slices.ContainsFunc(x[r*v.cols:(r+1)*v.cols], func(e float32) bool { return e == e })
-		}
-		if slices.Contains(present, false) {
-			out[i] = out[i].WithPresent(present)
-		}
+		out[i] = v.view(largemvc.DenseView(hi-lo, v.cols, x), present(missing, v.cols, x))
 	}
 	return out, nil
+}
+
+// onDisk returns the rows from lo to hi−1 of all views, which are read whenever they are needed. With missing, one pass finds the
+// rows that are wholly NaN, which are absent.
+func (s *shards) onDisk(ctx context.Context, lo, hi int, missing bool) ([]largemvc.View, error) {
+	out := make([]largemvc.View, len(s.views))
+	for i, v := range s.views {
+		var has []bool
+		x := make([]float32, min(readBlock, hi-lo)*v.cols)
+		for a := lo; missing && a < hi; a += readBlock {
+			block := x[:min(readBlock, hi-a)*v.cols]
+			if err := v.readRows(ctx, a, block); err != nil {
+				return nil, err
+			}
+			has = append(has, present(true, v.cols, block)...)
+		}
+		out[i] = v.view(largemvc.RowsView(&shardRows{v, lo, hi}), has)
+	}
+	return out, nil
+}
+
+// present says which rows have a number; nil without missing.
+func present(missing bool, cols int, x []float32) (out []bool) {
+	for row := range slices.Chunk(x, cols) {
+		if missing {
+			out = append(out, slices.ContainsFunc(row, func(e float32) bool { return e == e }))
+		}
+	}
+	return out
+}
+
+// view names a view and its features, and leaves out the rows that it lacks.
+func (v *shardedView) view(x largemvc.View, has []bool) largemvc.View {
+	x = x.Named(v.name).WithFeatures(v.features)
+	if slices.Contains(has, false) {
+		return x.WithPresent(has)
+	}
+	return x
+}
+
+// shardRows are the rows of a view from lo to hi−1.
+type shardRows struct {
+	of     shardedView
+	lo, hi int
+}
+
+func (r *shardRows) Dims() (n, d int) { return r.hi - r.lo, r.of.cols }
+
+func (r *shardRows) ReadRows(ctx context.Context, first int, dst []float32) error {
+	return r.of.readRows(ctx, r.lo+first, dst)
 }
 
 // readRows reads rows from the number first on, which may lie in several files.

@@ -177,7 +177,7 @@ func (f *Fit) sampled() estimate {
 	some.Sample, some.Views = 0, slices.Clone(f.Views)
 	for v, x := range some.Views {
 		if !x.Empty() && x.Source == nil {
-			x = x.Window(0, f.Sample)
+			x = x.Window(0, min(f.Sample, x.Rows)) // ranks have fewer rows here
 		}
 		x.Source, x.Present, x.Rows = nil, nil, f.Sample
 		some.Views[v] = x
