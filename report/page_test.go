@@ -31,7 +31,8 @@ func TestPageSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"<title>Clusters of patients.csv</title>", "120 samples, seen in 2 views, were grouped into 3 clusters",
+		"120 samples, seen in 2 views, were grouped into 3 clusters of " + between(f.c.Sizes) + ".",
+		"<title>Clusters of patients.csv</title>",
 		"an accuracy of " + percent(s.ACC), "an NMI of " + percent(s.NMI), "ill &lt;b&gt;", "gene0", "feature 3",
 		"from &lt;patients.csv&gt;", "<dt>Clusters</dt><dd>3</dd>", "peak memory", "12 MiB", "t-SNE of the representation H",
 		fmt.Sprintf("<td>%s</td>", number(f.c.Loss[len(f.c.Loss)-1]-f.c.NullLoss)), "epoch limit", "genes, 12 features",
@@ -48,6 +49,14 @@ func TestPageSays(t *testing.T) {
 	for _, refers := range regexp.MustCompile(`(?:src|href|action|data)="([^#"][^"]*)"`).FindAllStringSubmatch(html, -1) {
 		if !strings.HasPrefix(refers[1], "data:text/csv;") {
 			t.Errorf("the page refers to %s", refers[1])
+		}
+	}
+}
+
+func TestBetween(t *testing.T) {
+	for want, sizes := range map[string][]int{"1 sample": {1, 1}, "100 samples": {100, 100}, "3 to 1,200 samples": {40, 3, 1200}} {
+		if got := between(sizes); got != want {
+			t.Errorf("%v: %q, want %q", sizes, got, want)
 		}
 	}
 }
@@ -409,7 +418,7 @@ func TestWritePredictions(t *testing.T) {
 	if err := WritePredictions(context.Background(), &b, p, f.views, o); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"were given by a trained model", "In the training", "samples of the training",
+	for _, want := range []string{"were put by a trained model into ", "In the training", "samples of the training",
 		"no features that distinguish clusters: a model labelled these samples",
 		"of the samples are farther from the training than 95 % of its own samples", "Histogram of the novelty"} {
 		if !strings.Contains(b.String(), want) {

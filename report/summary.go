@@ -15,14 +15,14 @@ func (p *page) summarise(r *result, o *Options, sure *certainty) {
 	p.judge(r, say, warn)
 	done := "were grouped"
 	if r.predicted {
-		done = "were given by a trained model"
+		done = "were put by a trained model"
 	}
 	sizes := make([]int, len(p.Rows))
 	for k, row := range p.Rows {
 		sizes[k] = row.Size
 	}
-	say("%s, seen in %s, %s into %s of %s to %s.", plural(p.Samples, "sample"), plural(len(r.views), "view"), done,
-		plural(r.clusters(), "cluster"), thousands(slices.Min(sizes)), plural(slices.Max(sizes), "sample"))
+	say("%s, seen in %s, %s into %s of %s.", plural(p.Samples, "sample"), plural(len(r.views), "view"), done,
+		plural(r.clusters(), "cluster"), between(sizes))
 	low := shareBelow(sure.confidence, lowConfidence)
 	if r.structure.Judgement == score.StructureClear {
 		p.sayConfidence(low, say)
@@ -152,4 +152,13 @@ func (p *page) sayFeatures(say func(string, ...any)) {
 		say("Of the views, %s distinguishes the clusters best (agreement %s; 0 is chance, 1 equal), %s least (%s).",
 			views[best].Name, fixed(views[best].Agreement), views[worst].Name, fixed(views[worst].Agreement))
 	}
+}
+
+// between is the range of some numbers of samples.
+func between(sizes []int) string {
+	most := plural(slices.Max(sizes), "sample")
+	if least := slices.Min(sizes); least < slices.Max(sizes) {
+		return thousands(least) + " to " + most
+	}
+	return most
 }
