@@ -479,6 +479,10 @@ func TestKnown(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if a, err := p.Assign(t.Context(), fresh); err != nil || !slices.Equal(a.Classes.Labels, again.Labels) ||
+				!slices.Equal(a.Classes.Confidence, again.Confidence) {
+				t.Errorf("%s: Assign gives other classes than Classify, or %v", name, err)
+			}
 			wrong = 0
 			for i, l := range again.Labels {
 				if l != truth[300+i] {

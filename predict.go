@@ -31,13 +31,14 @@ func (p *Predictor) Predict(ctx context.Context, views []View) ([]int, error) {
 	return a.Labels, nil
 }
 
-// Assign returns the clusters of samples with the distances to the two nearest centroids, confidence and novelty. One sample
-// takes microseconds; with neighbours, add the time of its distances to the stored samples or landmarks.
+// Assign returns the clusters of samples with the distances to the two nearest centroids, confidence and novelty, and their
+// classes if the fit had known labels. One sample takes microseconds; with neighbours, add the time of its distances to the
+// stored samples or landmarks.
 func (p *Predictor) Assign(ctx context.Context, views []View) (*Assignments, error) {
 	return p.assign(ctx, views, true)
 }
 
-// assign is Assign, without the novelty unless novel is set.
+// assign is Assign, without novelty and classes unless novel is set.
 func (p *Predictor) assign(ctx context.Context, views []View, novel bool) (*Assignments, error) {
 	out := &Assignments{}
 	err := p.each(ctx, views, func(first int, r *request) error {
@@ -49,6 +50,9 @@ func (p *Predictor) assign(ctx context.Context, views []View, novel bool) (*Assi
 		}
 		err := p.model.assign(ctx, r, p, part)
 		out.Ran = r.on.ran()
+		if err == nil && novel {
+			err = p.setClasses(ctx, r, first, out)
+		}
 		return err
 	})
 	if err != nil {
@@ -78,6 +82,9 @@ func (p *Predictor) AssignRows(ctx context.Context, views []View, emit func(firs
 	return p.blocks(ctx, in, on, func(first int, r *request) error {
 		out.grow(r.views[0].Rows, p.hasNovelty())
 		if err := p.model.assign(ctx, r, p, out); err != nil {
+			return err
+		}
+		if err := p.setClasses(ctx, r, 0, out); err != nil {
 			return err
 		}
 		p.setConfidence(out)
@@ -480,17 +487,7 @@ func (p *Predictor) HasClasses() bool { return p != nil && p.classes != nil }
 
 // classify is Classify for views that were checked.
 func (p *Predictor) classify(ctx context.Context, in []view.View) (*score.Classes, error) {
-	n := in[0].Rows
-	out := &score.Classes{Labels: make([]int, n)}
-	if p.classes.Chance != nil {
-		out.Confidence = make([]float64, n)
-	}
-	err := p.pass(ctx, in, nil, func(first int, r *request) error {
-		return p.model.features(ctx, r, func(lo, n int, phi []float64) error {
-			lo, hi := first+lo, first+lo+n
-			p.classes.Label(out.Labels[lo:hi], out.Confidence[min(lo, len(out.Confidence)):min(hi, len(out.Confidence))], phi)
-			return nil
-		})
-	})
-	return out, withName(err)
+	out := &Assignments{}
+	err := p.pass(ctx, in, nil, func(first int, r *request) error { return p.setClasses(ctx, r, first, out) })
+	return out.Classes, withName(err)
 }

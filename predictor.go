@@ -21,6 +21,7 @@ import (
 	"github.com/largemvc/largemvc/internal/spectral"
 	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/machine"
+	"github.com/largemvc/largemvc/score"
 )
 
 // Predictor is a trained network with its clusters. It labels new samples and has the figures of the training. Fit returns
@@ -235,6 +236,8 @@ type Assignments struct {
 	// to the others. One in twenty samples like the training samples has a novelty above 0.95. It is nil if Predictor.Novelty
 	// returns an error.
 	Novelty []float64
+	// Classes are the classes of the samples, as Predictor.Classify returns them. It is nil if the fit had no known labels.
+	Classes *score.Classes
 	Ran     machine.Ran // device of the layers (Predictor.WithMachine)
 }
 
@@ -249,6 +252,26 @@ func (a *Assignments) String() string {
 		text += fmt.Sprintf("; the lowest confidence is %.2f", slices.Min(a.Confidence))
 	}
 	return text
+}
+
+// setClasses sets the classes of the samples of a request, from number first on, if the model has classes.
+func (p *Predictor) setClasses(ctx context.Context, r *request, first int, a *Assignments) error {
+	if p.classes == nil {
+		return nil
+	}
+	if a.Classes == nil {
+		a.Classes = &score.Classes{}
+	}
+	out, n := a.Classes, first+r.views[0].Rows
+	out.Labels = slices.Grow(out.Labels, max(n-len(out.Labels), 0))[:n]
+	if p.classes.Chance != nil {
+		out.Confidence = slices.Grow(out.Confidence, max(n-len(out.Confidence), 0))[:n]
+	}
+	return p.model.features(ctx, r, func(lo, n int, phi []float64) error {
+		lo, hi := first+lo, first+lo+n
+		p.classes.Label(out.Labels[lo:hi], out.Confidence[min(lo, len(out.Confidence)):min(hi, len(out.Confidence))], phi)
+		return nil
+	})
 }
 
 // request is a block of new samples and where it is computed.

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/internal/progress"
 	"github.com/largemvc/largemvc/machine"
+	"github.com/largemvc/largemvc/score"
 )
 
 // predictFromDisk labels samples that are read block by block, and writes the labels as they are found. Labels are kept only
@@ -43,7 +45,7 @@ func (o *predictOptions) predictFromDisk(
 	}
 	label := func(w io.Writer) error {
 		b := bufio.NewWriterSize(w, 1<<16)
-		named := false
+		named, classes := false, fieldsOf(model.ClassNames)
 		var line []byte
 		err := model.AssignRows(ctx, in.views, func(first int, a *largemvc.Assignments) error {
 			p.Device, p.DeviceWhy = a.Ran.Device, a.Ran.Why
@@ -59,6 +61,7 @@ func (o *predictOptions) predictFromDisk(
 					line = strconv.AppendFloat(append(line, ','), a.Confidence[i], 'g', -1, 64)
 				}
 				line = strconv.AppendFloat(append(line, ','), a.Novelty[i], 'g', -1, 64) // the models of files have it
+				line = appendClass(line, a.Classes, classes, i)
 				if _, err := b.Write(append(line, '\n')); err != nil {
 					return err
 				}
@@ -92,8 +95,38 @@ func (o *predictOptions) predictFromDisk(
 
 // headOf returns the names of the columns of assignments.
 func headOf(a *largemvc.Assignments) string {
-	if a.Confidence == nil {
-		return "sample,label,novelty\n"
+	head := "sample,label,"
+	if a.Confidence != nil {
+		head += "confidence,"
 	}
-	return "sample,label,confidence,novelty\n"
+	head += "novelty"
+	if a.Classes != nil {
+		if head += ",class"; a.Classes.Confidence != nil {
+			head += ",class_confidence"
+		}
+	}
+	return head + "\n"
+}
+
+// appendClass appends to a line the class of sample i and its confidence, where they exist. names are the classes as in CSV.
+func appendClass(line []byte, c *score.Classes, names []string, i int) []byte {
+	if c == nil {
+		return line
+	}
+	line = append(append(line, ','), className(names, c.Labels[i])...)
+	if c.Confidence != nil {
+		line = strconv.AppendFloat(append(line, ','), c.Confidence[i], 'g', -1, 64)
+	}
+	return line
+}
+
+// fieldsOf returns texts as fields of a CSV file.
+func fieldsOf(texts []string) []string {
+	out := make([]string, len(texts))
+	for k, text := range texts {
+		var b strings.Builder
+		_ = dataset.EncodeCSV(&b, dataset.Column{Data: []string{text}}) // a Builder has no errors
+		out[k] = b.String()[1 : b.Len()-1]                              // between the ends of the two lines
+	}
+	return out
 }

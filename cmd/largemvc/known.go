@@ -6,7 +6,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/score"
 )
@@ -177,12 +176,4 @@ func (c *classified) lines() (out []string) {
 		out = append(out, fmt.Sprintf("check %s: labelled %s, by the other labels it is %s", name, x.Known, x.Found))
 	}
 	return out
-}
-
-// newClasses returns the classes of new samples; nil if the model has none.
-func newClasses(ctx context.Context, model *largemvc.Predictor, in *input) (*score.Classes, error) {
-	if !model.HasClasses() {
-		return nil, nil
-	}
-	return model.Classify(ctx, in.views)
 }

@@ -16,7 +16,7 @@ func knownData(t *testing.T) (folder string, truth []string) {
 	t.Helper()
 	folder = t.TempDir()
 	r := rand.New(rand.NewPCG(1, 2))
-	species := []string{"cat", "dog", "emu"}
+	species := []string{"cat", "big dog", "emu"}
 	var data, all, some strings.Builder
 	data.WriteString("id,a,b,c,d\n")
 	all.WriteString("id,a,b,c,d,species\n")
@@ -47,6 +47,19 @@ func knownData(t *testing.T) (folder string, truth []string) {
 		}
 	}
 	return folder, truth
+}
+
+// dropColumn returns a table without its first column, which must have the given name.
+func dropColumn(t *testing.T, text, name string) string {
+	t.Helper()
+	lines := strings.Split(text, "\n")
+	if !strings.HasPrefix(lines[0], name+",") {
+		t.Fatalf("the first column is not %s: %s", name, lines[0])
+	}
+	for i, line := range lines {
+		_, lines[i], _ = strings.Cut(line, ",")
+	}
+	return strings.Join(lines, "\n")
 }
 
 // TestKnown gives all samples their species by those of some, from a file and from a column, and new samples theirs.
@@ -86,9 +99,18 @@ func TestKnown(t *testing.T) {
 		}
 		for i, row := range strings.Split(strings.TrimSpace(string(text)), "\n") {
 			fields := strings.Split(row, ",")
-			if i == 0 && (fields[5] != "class" || fields[6] != "class_confidence") || i > 0 && fields[5] != truth[i-1] {
+			class := strings.Trim(fields[5], `"`)
+			if i == 0 && (class != "class" || fields[6] != "class_confidence") || i > 0 && class != truth[i-1] {
 				t.Errorf("%s: line %d of predict is %s", name, i+1, row)
 			}
+		}
+		wanted := dropColumn(t, string(text), "id")
+		if status, _, stderr = runLine("predict", "-model", model, "-data", at("data.csv"), "-out", predicted, "-from-disk",
+			"-scratch", folder); status != 0 {
+			t.Fatalf("%s: %s", name, stderr)
+		}
+		if got := contents(t, predicted); got != wanted {
+			t.Errorf("%s: predict from disk gives\n%.200s\nin memory\n%.200s", name, got, wanted)
 		}
 	}
 	for _, text := range texts[1:] {
@@ -96,7 +118,7 @@ func TestKnown(t *testing.T) {
 			t.Error("a file, a column and rows on disk give other classes")
 		}
 	}
-	if !strings.Contains(texts[0], ",dog,1\n") || strings.Count(texts[0], "\n") != 121 {
+	if !strings.Contains(texts[0], ",\"big dog\",1\n") || strings.Count(texts[0], "\n") != 121 {
 		t.Error(texts[0])
 	}
 	page := at("page.html")

@@ -16,7 +16,6 @@ import (
 	"github.com/largemvc/largemvc/internal/progress"
 	"github.com/largemvc/largemvc/machine"
 	"github.com/largemvc/largemvc/report"
-	"github.com/largemvc/largemvc/score"
 )
 
 // predictOptions is what the flags of predict say.
@@ -52,7 +51,7 @@ func predictFlags(o *predictOptions) *flags {
 	f.output(&o.report, "report", "`FILE` for a report on the samples, one HTML page; none by default")
 	f.string(&o.embedding, "embedding", "`FILE` for the representation H, .npy, .npz or .csv; none by default")
 	f.output(&o.trust, "trust", "`FILE` for the trust in the rows"+aboutTrust)
-	o.diskFlags(f, "labels are written as they are\nfound, without classes and ids")
+	o.diskFlags(f, "labels are written as they are\nfound, without ids")
 	f.bool(&o.json, "json", "print one JSON object instead of the summary; unknown values are null")
 	f.bool(&o.quiet, "quiet", "show no progress on standard error")
 	f.int(&o.workers, "workers", 0, "`N` threads; 0: all cores")
@@ -213,9 +212,9 @@ func (o *predictOptions) predictInMemory(
 	p.Device, p.DeviceWhy = found.Ran.Device, found.Ran.Why
 	p.Reading, p.IDs, p.Labels = &in.reading, in.ids, found.Labels
 	p.Confidences = found.Confidence
-	if found.classes != nil {
-		p.Sure = found.classes.Confidence
-		for _, l := range found.classes.Labels {
+	if found.Classes != nil {
+		p.Sure = found.Classes.Confidence
+		for _, l := range found.Classes.Labels {
 			p.Class = append(p.Class, className(found.names, l))
 		}
 	}
@@ -228,9 +227,8 @@ func (o *predictOptions) predictInMemory(
 // labelled holds the result for the samples.
 type labelled struct {
 	*largemvc.Assignments
-	classes *score.Classes // nil: the model has none
-	names   []string       // of the classes
-	trust   [][]float64    // by view and sample; nil without -trust
+	names []string    // of the classes
+	trust [][]float64 // by view and sample; nil without -trust
 }
 
 // label gives the samples to clusters.
@@ -239,11 +237,7 @@ func (o *predictOptions) label(ctx context.Context, model *largemvc.Predictor, i
 	if err != nil {
 		return nil, err
 	}
-	found := &labelled{Assignments: a}
-	if found.classes, err = newClasses(ctx, model, in); err != nil {
-		return nil, err
-	}
-	found.names = model.ClassNames
+	found := &labelled{Assignments: a, names: model.ClassNames}
 	if o.trust != "" {
 		found.trust, err = model.ViewTrust(ctx, in.views)
 	}
@@ -253,7 +247,7 @@ func (o *predictOptions) label(ctx context.Context, model *largemvc.Predictor, i
 // columns returns the columns of -out.
 func (l *labelled) columns(ids []string) []dataset.Column {
 	columns := labelColumns(ids, l.Labels, figure{"confidence", l.Confidence}, figure{"novelty", l.Novelty})
-	return append(columns, classColumns(l.classes, l.names)...)
+	return append(columns, classColumns(l.Classes, l.names)...)
 }
 
 // score compares p.Labels with the classes of the samples, if the data have them.
