@@ -37,6 +37,9 @@ func (o *predictOptions) predictFromDisk(
 		return err
 	}
 	defer func() { err = in.closing(err) }()
+	if err := in.window(set, o.rows); err != nil {
+		return err
+	}
 	read := time.Now()
 	p := &prediction{
 		Model: o.model, Samples: in.samples, Views: len(in.views), Dims: in.dims, MissingRate: in.missing,
@@ -55,7 +58,7 @@ func (o *predictOptions) predictFromDisk(
 			}
 			for i, k := range a.Labels {
 				p.ClusterSizes[k]++
-				line = strconv.AppendInt(line[:0], int64(first+i), 10)
+				line = strconv.AppendInt(line[:0], int64(o.rows.lo+first+i), 10)
 				line = strconv.AppendInt(append(line, ','), int64(k), 10)
 				if a.Confidence != nil {
 					line = strconv.AppendFloat(append(line, ','), a.Confidence[i], 'g', -1, 64)
@@ -81,7 +84,7 @@ func (o *predictOptions) predictFromDisk(
 	}
 	bar.End()
 	if err != nil {
-		return cancelled(ctx, err)
+		return cancelled(ctx, o.rows.placed(err))
 	}
 	p.PredictSeconds, p.PeakRSS = time.Since(read).Seconds(), peakMiB()
 	if err := p.score(in); err != nil {

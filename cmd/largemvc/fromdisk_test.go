@@ -59,6 +59,7 @@ func TestFromDisk(t *testing.T) {
 		if texts["disk"] != texts["memory"] || !strings.HasPrefix(texts["disk"], "sample,label,confidence,novelty\n") {
 			t.Errorf("other figures of new samples from disk:\n%.200s\nin memory:\n%.200s", texts["disk"], texts["memory"])
 		}
+		checkParts(t, model, path, scratch)
 		// Some epochs on all samples, from the labels of the fit on some.
 		status, stdout, stderr := runLine("fit", "-data", path, "-from-disk", "-scratch", scratch, "-exact-neighbors", "none",
 			"-start-labels", a, "-epochs", "2", "-json", "-quiet")
@@ -81,6 +82,37 @@ func TestFromDisk(t *testing.T) {
 		args := append([]string{"fit", "-data", stored, "-from-disk"}, strings.Fields(flags)...)
 		status, stdout, stderr := runLine(args...)
 		checkFailure(t, flags, exitUsage, status, stdout, stderr, want)
+	}
+}
+
+// checkParts wants the labels of rows in parts to be those of all rows, by the same numbers.
+func checkParts(t *testing.T, model, path, scratch string) {
+	t.Helper()
+	predict := func(flags ...string) (int, string, string) {
+		return runLine(append([]string{"predict", "-model", model, "-data", path, "-from-disk", "-scratch", scratch, "-out", "-"},
+			flags...)...)
+	}
+	_, whole, _ := predict("-quiet")
+	all := ""
+	for _, rows := range []string{"0:70", "70:299", "299:300"} {
+		status, part, stderr := predict("-quiet", "-rows", rows)
+		if status != exitOK {
+			t.Fatalf("%s: status %d: %s", rows, status, stderr)
+		}
+		if head, rest, _ := strings.Cut(part, "\n"); all == "" {
+			all = head + "\n" + rest
+		} else {
+			all += rest
+		}
+	}
+	if all != whole || !strings.Contains(whole, "\n299,") {
+		t.Errorf("other labels in three parts:\n%.200s\n%.200s", all, whole)
+	}
+	for rows, want := range map[string]string{
+		"200:301": "-rows 200:301 is beyond the 300 samples", "7": "must be FIRST:END", "9:9": "must be FIRST:END",
+	} {
+		status, stdout, stderr := predict("-rows", rows)
+		checkFailure(t, rows, exitUsage, status, stdout, stderr, want)
 	}
 }
 

@@ -30,6 +30,7 @@ type predictOptions struct {
 	quiet     bool
 	workers   int
 	device    machine.Device
+	rows      rowRange
 }
 
 const aboutPredict = `Usage: largemvc predict -model MODEL FILE… [flags]
@@ -52,6 +53,8 @@ func predictFlags(o *predictOptions) *flags {
 	f.string(&o.embedding, "embedding", "`FILE` for the representation H, .npy, .npz or .csv; none by default")
 	f.output(&o.trust, "trust", "`FILE` for the trust in the rows"+aboutTrust)
 	o.diskFlags(f, "labels are written as they are\nfound, without ids")
+	f.value(&o.rows, "rows", "`FIRST:END`, with -from-disk: label only the rows from FIRST to END-1, a part for each of "+
+		"several machines;\nby default all")
 	f.bool(&o.json, "json", "print one JSON object instead of the summary; unknown values are null")
 	f.bool(&o.quiet, "quiet", "show no progress on standard error")
 	f.int(&o.workers, "workers", 0, "`N` threads; 0: all cores")
@@ -161,6 +164,9 @@ func (o *predictOptions) checkFlags(stdout io.Writer, files *predictOutputs) err
 	outputs := []*output{&files.labels, &files.page, &files.embedding, &files.trust, &files.memberships}
 	if err := o.checkModel("predict", stdout, outputs...); err != nil {
 		return err
+	}
+	if o.rows.hi > 0 && !o.fromDisk {
+		return usagef("predict: -rows is for -from-disk")
 	}
 	return o.checkDisk("predict", map[string]bool{
 		"report": o.report != "", "embedding": o.embedding != "", "trust": o.trust != "", "match-features": o.match,

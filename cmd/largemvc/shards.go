@@ -130,7 +130,7 @@ func (s *shards) read(ctx context.Context, lo, hi, workers int, missing bool) ([
 	for i, v := range s.views {
 		x := make([]float32, (hi-lo)*v.cols)
 		err := parallel.Blocks(ctx, workers, hi-lo, readBlock, func(a, b int) error {
-			return v.readRows(ctx, lo+a, x[a*v.cols:b*v.cols])
+			return v.ReadRows(ctx, lo+a, x[a*v.cols:b*v.cols])
 		})
 		if err != nil {
 			return nil, err
@@ -149,12 +149,12 @@ func (s *shards) onDisk(ctx context.Context, lo, hi int, missing bool) ([]largem
 		x := make([]float32, min(readBlock, hi-lo)*v.cols)
 		for a := lo; missing && a < hi; a += readBlock {
 			block := x[:min(readBlock, hi-a)*v.cols]
-			if err := v.readRows(ctx, a, block); err != nil {
+			if err := v.ReadRows(ctx, a, block); err != nil {
 				return nil, err
 			}
 			has = append(has, present(true, v.cols, block)...)
 		}
-		out[i] = v.view(largemvc.RowsView(&shardRows{v, lo, hi}), has)
+		out[i] = v.view(largemvc.RowsView(&rowsBetween{&v, rowRange{lo, hi}}), has)
 	}
 	return out, nil
 }
@@ -178,20 +178,11 @@ func (v *shardedView) view(x largemvc.View, has []bool) largemvc.View {
 	return x
 }
 
-// shardRows are the rows of a view from lo to hi−1.
-type shardRows struct {
-	of     shardedView
-	lo, hi int
-}
+// Dims is the size of the view in all files together.
+func (v *shardedView) Dims() (n, d int) { return v.rows, v.cols }
 
-func (r *shardRows) Dims() (n, d int) { return r.hi - r.lo, r.of.cols }
-
-func (r *shardRows) ReadRows(ctx context.Context, first int, dst []float32) error {
-	return r.of.readRows(ctx, r.lo+first, dst)
-}
-
-// readRows reads rows from the number first on, which may lie in several files.
-func (v *shardedView) readRows(ctx context.Context, first int, dst []float32) error {
+// ReadRows reads rows from the number first on, which may lie in several files.
+func (v *shardedView) ReadRows(ctx context.Context, first int, dst []float32) error {
 	for _, part := range v.parts {
 		n, _ := part.Dims()
 		if len(dst) == 0 {
