@@ -60,7 +60,7 @@
 // Without neighbours, the initial clustering is one k-means over all views.
 //
 // New samples are linked to the stored neighbours or landmarks and smoothed in the same way. Config.Neighborhood has the
-// settings; docs/study.md measures what each part is worth.
+// settings; studies/results/quality.md measures what each part is worth.
 //
 // # Modules
 //

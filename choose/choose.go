@@ -65,7 +65,7 @@ type Choices struct {
 	Choices []Choice // in the order of the numbers of clusters
 
 	// Suggested is the number of clusters that the indices favour, 0 if there are none. Clear reports whether it stands out.
-	// Reasons explains both in words. It is a first guess: docs/choose.md compares it with the numbers of classes of public
+	// Reasons explains both in words. It is a first guess: docs/expect.md compares it with the numbers of classes of public
 	// sets.
 	//
 	// With neighbours, Suggested is the weighted median of the numbers tried, with the weights GapShare. It is clear if all of

@@ -20,7 +20,7 @@ const modulePath = "github.com/largemvc/largemvc"
 
 // arrows is the table of what each package of the module imports from the module, tests aside; "." is the root. It is the
 // whole of it: an import that is not here fails TestArrows, and so does a line or a name here that is no longer so. Lines
-// are in the order of floors: a package imports only packages of lines above its own. Whoever needs a new arrow adds it
+// are in the order of layers: a package imports only packages of lines above its own. Whoever needs a new arrow adds it
 // here, where a reader of the change sees it.
 //
 // Programs under examples/ have no lines: they import what they like, and nothing imports them.
@@ -129,7 +129,7 @@ var arrows = []struct{ name, imports string }{
 	},
 	{name: "internal/train", imports: "internal/adam internal/checkpoint"},
 
-	// The front door.
+	// The root.
 	{
 		name: ".",
 		imports: "internal/adam internal/checkpoint internal/cluster internal/confidence internal/device internal/engine " +
@@ -140,7 +140,7 @@ var arrows = []struct{ name, imports string }{
 			"internal/unfold internal/view machine neighbor score",
 	},
 
-	// What is built on the front door.
+	// What is built on the root.
 	{
 		name: "terms",
 		imports: ". internal/information internal/information/term internal/kernel internal/op internal/parallel " +
@@ -198,18 +198,18 @@ var outsiders = []struct{ module, allowed string }{
 
 func TestArrows(t *testing.T) {
 	found := imports(t, false)
-	floor := map[string]int{}
+	line := map[string]int{}
 	for i, row := range arrows {
 		if _, exists := found[row.name]; !exists {
 			t.Errorf("the table has a line for %s, which does not exist", row.name)
 		}
-		if _, twice := floor[row.name]; twice {
+		if _, twice := line[row.name]; twice {
 			t.Errorf("the table has two lines for %s", row.name)
 		}
-		floor[row.name] = i
+		line[row.name] = i
 		permitted := strings.Fields(row.imports)
 		for _, name := range permitted {
-			if _, ok := floor[name]; !ok || name == row.name {
+			if _, ok := line[name]; !ok || name == row.name {
 				t.Errorf("%s → %s does not point to a line above its own", row.name, name)
 			}
 			if !slices.Contains(found[row.name], name) {
@@ -226,7 +226,7 @@ func TestArrows(t *testing.T) {
 		}
 	}
 	for name, list := range found {
-		if _, ok := floor[name]; ok || program(name) {
+		if _, ok := line[name]; ok || program(name) {
 			continue
 		}
 		list = slices.DeleteFunc(slices.Clone(list), func(s string) bool { return !within(s) })

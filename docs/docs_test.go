@@ -24,7 +24,8 @@ func TestMain(m *testing.M) {
 func TestLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)\s#]*)(?:#([^)\s]*))?\)`)
 	seen := 0
-	for _, pattern := range []string{"*.md", "docs/*.md", "studies/*.md"} {
+	patterns := "*.md docs/*.md studies/*.md studies/results/*.md examples/*/*.md internal/*/*.md tools/*/*.md"
+	for pattern := range strings.FieldsSeq(patterns) {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatal(pattern, err)

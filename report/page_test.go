@@ -54,7 +54,9 @@ func TestPageSays(t *testing.T) {
 }
 
 func TestBetween(t *testing.T) {
-	for want, sizes := range map[string][]int{"1 sample": {1, 1}, "100 samples": {100, 100}, "3 to 1,200 samples": {40, 3, 1200}} {
+	for want, sizes := range map[string][]int{
+		"1 sample": {1, 1}, "100 samples": {100, 100}, "3 to 1,200 samples": {40, 3, 1200},
+	} {
 		if got := between(sizes); got != want {
 			t.Errorf("%v: %q, want %q", sizes, got, want)
 		}

@@ -86,7 +86,7 @@ func fitFlags(o *fitOptions) *flags {
 		"summary says")
 	f.alias("k", "clusters")
 	f.value(among(&o.start, "default", "careful"), "start", "initial clustering: `default|careful`. careful: compares three, "+
-		"and takes another than the default's only\nwhere classes seem to be of very different sizes (docs/choose.md)")
+		"and takes another than the default's only\nwhere classes seem to be of very different sizes (docs/expect.md)")
 	f.string(&o.known, "known", aboutKnown)
 	f.int(&c.Anchors, "anchors", 0, "`M`, the number of anchors of each view; 0: as many as clusters")
 	f.int(&c.Layers, "layers", 2, "`L`, the number of layers of the network")

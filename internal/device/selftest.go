@@ -39,7 +39,7 @@ func (t *trial) features() (total int) {
 	return total
 }
 
-// trials are one with odd sizes, one with the first rows that tensor cores take, and two whose times docs/gpu-kernels.md expects.
+// trials are one with odd sizes, one with the first rows that tensor cores take, and two whose times README.md expects.
 var trials = []trial{
 	{77, 7, []int{40, 3}}, {5000, 20, []int{130, 64}}, {60_000, 10, []int{784, 392, 160}},
 	{195_537, 100, []int{944, 576, 512, 640}},

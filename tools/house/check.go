@@ -125,10 +125,10 @@ func loadRoot(checkout string) (*packages.Package, error) {
 	return pkgs[0], nil
 }
 
-// root checks the files of the root: their number, their length, their storeys and the exported names (rule 1).
+// root checks the files of the root: their number, their length, their layers and the exported names (rule 1).
 func (f *findings) root(l *limits, files []*source, root *packages.Package) {
 	level := map[string]int{}
-	for i, s := range l.Storeys {
+	for i, s := range l.Layers {
 		for _, name := range s.Files {
 			level[name] = i + 1
 		}
@@ -142,13 +142,13 @@ func (f *findings) root(l *limits, files []*source, root *packages.Package) {
 		if n := s.lines(); n > l.RootFileLines {
 			f.add(1, s.name, n, "Split it by subject.", "%d lines, a file of the root has at most %d", n, l.RootFileLines)
 		}
-		if level[s.name] == 0 && len(l.Storeys) > 0 {
-			f.add(1, s.name, 0, "Add it to Storeys in "+limitsPath+".", "the file is in no storey")
+		if level[s.name] == 0 && len(l.Layers) > 0 {
+			f.add(1, s.name, 0, "Add it to Layers in "+limitsPath+".", "the file is in no layer")
 		}
 		delete(level, s.name)
 	}
 	for name := range level {
-		f.add(1, limitsPath, 0, "Remove it from Storeys.", "%s is in a storey and does not exist", name)
+		f.add(1, limitsPath, 0, "Remove it from Layers.", "%s is in a layer and does not exist", name)
 	}
 	f.bound(1, "RootFiles", count, &l.RootFiles, "Move a subject of its own to a package.")
 	f.arrows(l, references(root))
@@ -161,10 +161,10 @@ func (f *findings) root(l *limits, files []*source, root *packages.Package) {
 	f.bound(1, "RootNames", names, &l.RootNames, "Put what has a subject of its own into a package beside the root.")
 }
 
-// arrows checks that no file of the root uses one of a higher storey, and that no files use each other in a circle (rule 1).
+// arrows checks that no file of the root uses one of a higher layer, and that no files use each other in a circle (rule 1).
 func (f *findings) arrows(l *limits, g graph) {
 	level := map[string]int{}
-	for i, s := range l.Storeys {
+	for i, s := range l.Layers {
 		for _, name := range s.Files {
 			level[name] = i + 1
 		}
@@ -173,7 +173,7 @@ func (f *findings) arrows(l *limits, g graph) {
 		for _, to := range g.targets(from) {
 			if level[from] < level[to] && level[from] > 0 {
 				f.add(1, from, g.line(from, to), "Move the name down, or pass what is needed as a parameter.",
-					"it uses %s of %s, a file of a higher storey", strings.Join(g.names(from, to), ", "), to)
+					"it uses %s of %s, a file of a higher layer", strings.Join(g.names(from, to), ", "), to)
 			}
 		}
 	}

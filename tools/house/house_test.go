@@ -71,7 +71,7 @@ func TestCheck(t *testing.T) {
 		"a.go":                 "package m\n\n// A is 1.\nconst A = 1\n",
 		"b.go":                 "package m\n\n// B is A.\nconst B = A\n",
 		"docs/architecture.md": "# m\n\n" + figuresBegin + figuresEnd,
-		limitsPath: `{"Storeys": [{"Name": "low", "Files": ["a.go"]}, {"Name": "high", "Files": ["b.go"]}],
+		limitsPath: `{"Layers": [{"Name": "low", "Files": ["a.go"]}, {"Name": "high", "Files": ["b.go"]}],
 			"RootFiles": 2, "RootNames": 2, "RootFileLines": 50, "FunctionLines": 80, "Complexity": 25,
 			"Phrases": {"anew": 0}, "HandWritten": 100, "Core": 100}`,
 	}
@@ -90,7 +90,7 @@ func TestCheck(t *testing.T) {
 			map[string]string{
 				"a.go": "package m\n\n// A is B.\nconst A = B\n", "b.go": "package m\n\n// B is 1.\nconst B = 1\n",
 			},
-			"a.go:4: it uses B of b.go, a file of a higher storey (rule 1). Move the name down",
+			"a.go:4: it uses B of b.go, a file of a higher layer (rule 1). Move the name down",
 		},
 		"a circle": {
 			map[string]string{
@@ -118,8 +118,8 @@ func TestCheck(t *testing.T) {
 			},
 			"internal/low/low.go:5: (*T).f has a complexity of 53, at most 25 is allowed (rule 4).",
 		},
-		"a file without a storey": {
-			map[string]string{"c.go": "package m\n"}, "c.go: the file is in no storey (rule 1). Add it",
+		"a file without a layer": {
+			map[string]string{"c.go": "package m\n"}, "c.go: the file is in no layer (rule 1). Add it",
 		},
 		"a long file of the root": {
 			map[string]string{"a.go": "package m\n\n// A is 1.\nconst A = 1\n" + lines(60, "// x")},
@@ -176,7 +176,7 @@ func TestLower(t *testing.T) {
 	write(t, dir, map[string]string{
 		"go.mod": "module example.com/m\n\ngo 1.25\n", "a.go": "package m\n\n// A is 1.\nconst A = 1\n",
 		"docs/architecture.md": figuresBegin + figuresEnd,
-		limitsPath: `{"Storeys": [{"Name": "all", "Files": ["a.go"]}], "RootFiles": 1, "RootNames": 7, "RootFileLines": 50,
+		limitsPath: `{"Layers": [{"Name": "all", "Files": ["a.go"]}], "RootFiles": 1, "RootNames": 7, "RootFileLines": 50,
 			"ContextValues": {".": 3}, "FunctionLines": 80, "Complexity": 25, "HandWritten": 100, "Core": 100}`,
 	})
 	if err := writeFigures(dir); err != nil {

@@ -11,9 +11,9 @@ import (
 // limits are the ceilings of the rules. A count may only fall: check fails where it is above its ceiling, and where it is below,
 // until the ceiling is lowered too. Lines of code have some room below.
 type limits struct {
-	// Storeys are the files of the root, the lowest storey first. A file uses files of its own storey and of lower ones. Without
-	// storeys only circles are checked.
-	Storeys []storey
+	// Layers are the files of the root, the lowest layer first. A file uses files of its own layer and of lower ones. Without
+	// layers only circles are checked.
+	Layers []layer
 
 	RootCircle int // files of the root in the largest circle of them; 0: there is none
 
@@ -41,8 +41,8 @@ type limits struct {
 	Core        int // of these, lines of the library and its command
 }
 
-// storey is a group of files of the root.
-type storey struct {
+// layer is a group of files of the root.
+type layer struct {
 	Name  string
 	Files []string
 }

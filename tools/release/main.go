@@ -1,7 +1,7 @@
 // Command release builds the archives of a release: the command for Linux, macOS and Windows on amd64 and arm64, without cgo,
 // with shell completions and the licences of all that is linked in, the wheels of the Python package with the same commands, and
 // the checksums of all.
-// The same commit gives the same bytes wherever its working copy lies. docs/releasing.md says how it is used:
+// The same commit gives the same bytes wherever its working copy lies. CONTRIBUTING.md says how it is used:
 //
 //	cd tools && go run ./release -out ../dist
 package main
