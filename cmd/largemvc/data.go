@@ -12,11 +12,11 @@ import (
 
 // aboutData is the part of the help on what can be read.
 const aboutData = `
-Rows are samples. A file may be NumPy (.npz, .npy), safetensors, MATLAB (.mat, v7.3 too), HDF5, CSV or TSV (gzip too), or a
-folder of one file a view; what it is shows in its content. The usual names are known: views in X0, X1, … (x0, view_0, … too)
-or in a cell X, data, fea …, classes in y, Y, gt, labels …, a mask in present, ids in id, sample_id, patient_id …. Files with
-ids are joined by them, in any order. A line for each view says how it is read; what looks like a view and is not read is an
-error.
+Rows are samples. A file may be NumPy (.npz, .npy), safetensors, MATLAB (.mat, v7.3 too), HDF5, AnnData (.h5ad), MuData
+(.h5mu), CSV or TSV (gzip too), or a folder of one file a view; what it is shows in its content. The usual names are known:
+views in X0, X1, … (x0, view_0, … too) or in a cell X, data, fea …, classes in y, Y, gt, labels …, a mask in present, ids in
+id, sample_id, patient_id …. Files with ids are joined by them, in any order. A line for each view says how it is read; what
+looks like a view and is not read is an error.
 'largemvc inspect FILE' says what is found and how it is read; docs/reading.md has the rules.
 `
 
@@ -52,7 +52,7 @@ func (o *dataOptions) dataFlags(f *flags) {
 		"order they have them.\nnone: match the rows of files by their places. By default a column id or of another usual "+
 		"name, or the\nindex of pandas and R")
 	f.string(&o.views, "views", "`NAMES` of the variables that hold the views, with commas between them, X{2} being an "+
-		"element of a cell; by default\nthe usual names")
+		"element of a cell; of AnnData\nthe paths (X,layers/counts,mod/rna/X). By default the usual names")
 	f.value(tableViews{&o.table}, "view", "`NAME=COLUMNS` of a CSV file, or of the only matrix of other files (see "+
 		"-views), that make a view, with commas between\nthem: names, ranges (c1-c40) and patterns (shape_*), numbers from 0 "+
 		"where they have no names. Give it several times. By default\nall columns of a file are one view")
