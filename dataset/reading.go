@@ -90,7 +90,7 @@ func (r *Reading) String() string { return strings.Join(r.Lines(), "\n") }
 
 // reading says how the files were read, once they are.
 func (p *plan) reading(set *Set) Reading {
-	r := Reading{LeftOut: p.left, Notes: p.notes, Warnings: p.warnings}
+	r := Reading{LeftOut: p.left, Notes: slices.Concat(p.notes, set.Reading.Notes), Warnings: p.warnings}
 	for i, v := range p.views {
 		view := &set.Views[i]
 		x := ViewReading{Name: view.Name, Samples: view.Rows, Features: view.Cols, Source: v.origin(),

@@ -38,6 +38,7 @@ func inspectFlags(o *inspectOptions) *flags {
 	f.value(paths{&o.data}, "data", "`FILE` or folder with the data, like an argument; - is standard input. Repeat it for one "+
 		"file per view")
 	o.dataFlags(f)
+	o.prepareFlags(f)
 	f.bool(&o.manifest, "manifest", "write beside the files of each -data with %d in place of a number how many they are, and "+
 		"the rows of each:\nfit -mpi reads no such files without it")
 	f.group("Memory")
