@@ -116,7 +116,7 @@ func (p *plan) reading(set *Set) Reading {
 	case p.index != nil:
 		r.Mask = "the lists index in " + p.index[0].file
 	case set.Present != nil && p.joined != nil && !p.joined.same:
-		r.Mask = "absent are the views of samples that a file does not have, and rows that are wholly NaN"
+		r.Mask = "absent are the views of samples that a file or a modality lacks, and rows that are wholly NaN"
 	case set.Present != nil:
 		r.Mask = "rows that are wholly NaN are absent"
 	}

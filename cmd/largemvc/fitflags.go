@@ -163,6 +163,7 @@ func fitFlags(o *fitOptions) *flags {
 		"weights of the views in the loss: `auto|mean|relative`. mean: mean of squares; relative: relative to the squares "+
 			"of the view,\nmean over views. auto: relative, with the preset paper mean")
 	f.bool(&o.network.detach, "detach", "no gradient through the updates of the anchors")
+	f.settingFlags()
 	f.first("largemvc fit -data mydata.mat -clusters 7 -out labels.csv -save model.safetensors -report report.html",
 		"data mydata.mat", "clusters 7", "out labels.csv", "save model.safetensors", "report report.html", "labels species",
 		"id patient", "seed 1", "epochs 200", "preset paper")
