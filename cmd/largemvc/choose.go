@@ -41,6 +41,7 @@ func chooseFlags(o *chooseOptions) *flags {
 	f.value(paths{&o.data}, "data", "`FILE` or folder with the data, like an argument; - is standard input. Repeat it for one "+
 		"file a view")
 	o.dataFlags(f)
+	o.prepareFlags(f)
 	f.group("Fits")
 	f.int(&o.from, "from", 2, "`C`, the lowest number of clusters")
 	f.int(&o.to, "to", 20, "`C`, the highest number of clusters")

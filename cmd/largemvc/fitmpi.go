@@ -23,8 +23,9 @@ import (
 )
 
 // withMPI are the flags that may stand beside -mpi.
-var withMPI = []string{"mpi", "data", "leave-out", "missing-rows", "max-memory", "out", "outliers", "save", "json", "quiet",
-	"clusters", "anchors", "layers", "variant", "activation", "preset", "preprocess", "plain-read-out", "neighbors",
+var withMPI = []string{"mpi", "set", "config", "data", "leave-out", "missing-rows", "max-memory", "out", "outliers", "save",
+	"json", "quiet", "clusters",
+	"anchors", "layers", "variant", "activation", "preset", "preprocess", "plain-read-out", "neighbors",
 	"epochs", "lr", "seed", "restarts", "tolerance", "patience", "checkpoint", "checkpoint-every", "overwrite", "resume",
 	"workers", "kmeans-starts", "theta0", "rho0", "signs", "one-sided", "lipschitz", "reduction", "detach", "directions",
 	"filter-steps", "neighbor-weight", "held-out-weight", "exact-neighbors", "landmarks", "grace", "known", "labels",

@@ -22,7 +22,7 @@ func TestReports(t *testing.T) {
 	}
 	fit := readText(t, at("fit.html"))
 	for _, want := range []string{
-		"<title>Clusters of set.npz</title>", "60 samples, seen in 2 views, were grouped into 3 clusters of 20 to 20 samples",
+		"<title>Clusters of set.npz</title>", "60 samples, seen in 2 views, were grouped into 3 clusters of 20 samples",
 		"an accuracy of 100.0\u00a0%", "peak memory", "time to read the data", "kernels", "view 0 X0, 60×12",
 	} {
 		if !strings.Contains(fit, want) {

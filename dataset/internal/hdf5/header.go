@@ -90,12 +90,21 @@ func (a Attribute) Text() string {
 
 // Number is the first value of a numeric attribute.
 func (a Attribute) Number() (float64, bool) {
-	if a.Type.Elem.Kind == elem.Invalid || len(a.raw) < a.Type.Size {
+	x := a.Numbers()
+	if len(x) == 0 {
 		return 0, false
 	}
-	var x [1]float64
-	elem.Decode(x[:], append([]byte(nil), a.raw[:a.Type.Size]...), a.Type.Elem)
 	return x[0], true
+}
+
+// Numbers are the values of a numeric attribute; nil for others.
+func (a Attribute) Numbers() []float64 {
+	if a.Type.Elem.Kind == elem.Invalid {
+		return nil
+	}
+	x := make([]float64, len(a.raw)/a.Type.Size)
+	elem.Decode(x, bytes.Clone(a.raw[:len(x)*a.Type.Size]), a.Type.Elem)
+	return x
 }
 
 // Object reads the header at an address. The memory of the object stays booked.
