@@ -206,7 +206,7 @@ func (o *fitOptions) check() error {
 	if err := o.dataOptions.check("fit"); err != nil {
 		return err
 	}
-	if err := o.checkKnown(); err != nil {
+	if err := o.knownOptions.check("fit", &o.dataOptions); err != nil {
 		return err
 	}
 	for _, x := range []struct {

@@ -31,7 +31,7 @@ func TestReports(t *testing.T) {
 	}
 	status, _, stderr = runLine("predict", "-model", at("model"), "-data", data, "-report", at("predict.html"))
 	if predicted := readText(t, at("predict.html")); status != exitOK || !strings.Contains(predicted,
-		"given by a trained model") {
+		"put by a trained model") {
 		t.Errorf("predict: status %d, %s", status, stderr)
 	}
 	status, stdout, stderr = runLine("report", "-model", at("model"), "-data", data, "-out", at("report.html"), "-title", "June",
