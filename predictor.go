@@ -487,25 +487,3 @@ func (p *Predictor) Memberships(ctx context.Context, h mat.Matrix) (*mat.Dense, 
 	}
 	return out, nil
 }
-
-// saveConfidence appends the curve of confidence, if there is one.
-func (p *Predictor) saveConfidence(f *safetensors.File) {
-	if c := p.curve; c != nil {
-		f.Tensors = append(f.Tensors, safetensors.Float64s("confidence", []float64{c.Chance, c.Intercept, c.Slope, c.Gain}, 4))
-	}
-}
-
-// decodeConfidence reads the curve of confidence, if the file has one; in has the first error.
-func (p *Predictor) decodeConfidence(in *file.Tensors) {
-	if in.File.Tensor("confidence") == nil {
-		return
-	}
-	x := in.Floats("confidence", 4)
-	if in.Err != nil {
-		return
-	}
-	p.curve = &confidence.Curve{Chance: x[0], Intercept: x[1], Slope: x[2], Gain: x[3]}
-	if c := p.curve; !(c.Chance >= 0 && c.Chance < 1 && c.Slope >= 0 && c.Gain >= 1) {
-		in.Fail("its curve of confidence is %v", x)
-	}
-}

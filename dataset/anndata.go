@@ -13,8 +13,13 @@ import (
 // other files.
 func (l *hdf5Lister) listAnnData(root *hdf5.Object, links []hdf5.Link) (ok bool, err error) {
 	at := addresses(links)
-	if at["obs"] == 0 || at["var"] == 0 {
-		return false, nil
+	for _, table := range []string{"obs", "var"} {
+		if at[table] == 0 {
+			return false, nil
+		}
+		if o, err := l.f.Object(at[table]); err != nil || o.IsDataset && o.Type.Class != hdf5.Compound {
+			return false, nil // an error comes again where the object is listed
+		}
 	}
 	l.s.annData, l.s.modality, l.s.format = true, map[*variable]*source{}, "AnnData (HDF5)"
 	if at["mod"] == 0 {
@@ -250,9 +255,7 @@ func (l *hdf5Lister) annTable(path string, addr uint64, all bool) (index *variab
 		return nil, nil, fmt.Errorf("%s %w", path, err)
 	}
 	if table.IsDataset {
-		l.s.notes = append(l.s.notes, l.s.path+": "+path+" is a table of AnnData before 0.7, whose index and columns are not "+
-			"read: in Python, anndata.read_h5ad(file).write(new) converts it")
-		return nil, nil, nil
+		return l.oldTable(path, table)
 	}
 	categories, err := l.addressesIn(addresses(links)["__categories"]) // of AnnData 0.7
 	if err != nil {
@@ -277,6 +280,23 @@ func (l *hdf5Lister) annTable(path string, addr uint64, all bool) (index *variab
 		columns = append(columns, v)
 	}
 	return index, columns, index.checkIndex(path, name)
+}
+
+// oldTable returns the index of a table of AnnData before 0.7, which is an array of records. The other columns are not read.
+func (l *hdf5Lister) oldTable(path string, o *hdf5.Object) (index *variable, columns []*variable, err error) {
+	if path == "obs" {
+		l.s.notes = append(l.s.notes, l.s.path+": of obs, a table of AnnData before 0.7, the index alone is read: in Python, "+
+			"anndata.read_h5ad(file).write(new) converts the file")
+	}
+	k := slices.IndexFunc(o.Type.Fields, func(x hdf5.Field) bool { return x.Name == "index" && x.Type.IsText() })
+	if k < 0 || len(o.Dims) != 1 {
+		return nil, nil, nil
+	}
+	v := &variable{file: l.s.path, name: path + "/index", class: "string", kind: text, dims: o.Dims}
+	v.strings = func() ([]string, error) {
+		return l.texts(o, func(run func(int, []byte) error) error { return l.f.FieldTexts(o, o.Type.Fields[k], run) })
+	}
+	return v, []*variable{v}, book(l.lim, v)
 }
 
 // checkIndex refuses an index that cannot be read.

@@ -100,8 +100,18 @@ func TestMuData(t *testing.T) {
 	}
 }
 
+// TestOldAnnData reads the layout before version 0.7.
+func TestOldAnnData(t *testing.T) {
+	s := mustRead(t, "old.h5ad", testFile(t, "old.h5ad"), Options{Storage: AsStored})
+	checkView(t, &s.Views[0], 12, 6, small(0))
+	if s.Views[0].Sparse == nil || s.IDs[11] != "c11" || s.Views[0].Features[5] != "g5" ||
+		!strings.Contains(strings.Join(s.Reading.Notes, ""), "before 0.7") {
+		t.Errorf("%v, ids %q, features %q, notes %q", s, s.IDs, s.Views[0].Features, s.Reading.Notes)
+	}
+}
+
 func TestAnnDataCorrupt(t *testing.T) {
-	for _, name := range []string{"cells.h5ad", "cells.h5mu"} {
+	for _, name := range []string{"cells.h5ad", "cells.h5mu", "old.h5ad"} {
 		corrupt(t, name, testFile(t, name))
 	}
 }

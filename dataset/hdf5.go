@@ -129,7 +129,9 @@ func (l *hdf5Lister) numeric(v *variable, o *hdf5.Object) error {
 	}
 	if o.Type.IsText() && len(o.Dims) == 1 {
 		v.kind, v.class = text, "string"
-		v.strings = func() ([]string, error) { return l.texts(o) }
+		v.strings = func() ([]string, error) {
+			return l.texts(o, func(run func(int, []byte) error) error { return l.f.Texts(o, run) })
+		}
 		return nil
 	}
 	if o.Type.Elem.Kind == elem.Invalid {
@@ -157,8 +159,8 @@ func (l *hdf5Lister) numeric(v *variable, o *hdf5.Object) error {
 	return nil
 }
 
-// texts reads a list of texts.
-func (l *hdf5Lister) texts(o *hdf5.Object) ([]string, error) {
+// texts reads a list of texts, which each hands over.
+func (l *hdf5Lister) texts(o *hdf5.Object, each func(run func(i int, text []byte) error) error) ([]string, error) {
 	_, unwritten, err := l.f.Stored(o)
 	if err != nil {
 		return nil, err
@@ -171,7 +173,7 @@ func (l *hdf5Lister) texts(o *hdf5.Object) ([]string, error) {
 		return nil, err
 	}
 	out, known := make([]string, n), newTexts(l.lim)
-	err = l.f.Texts(o, func(i int, text []byte) error {
+	err = each(func(i int, text []byte) error {
 		var err error
 		out[i], err = known.one(strings.ToValidUTF8(string(text), "�"))
 		return err

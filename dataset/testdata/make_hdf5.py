@@ -222,6 +222,16 @@ with h5py.File("cells.h5mu", "w", libver="latest") as f:
     put_table(f, "obs", cells, y=np.arange(N) % 3)
     put_table(f, "var", ["all"])
 
+# The layout before AnnData 0.7: records, and a sparse matrix with other attributes.
+with h5py.File("old.h5ad", "w") as f:
+    put_scipy(f, "X", some(0, 6), "csr")
+    for name in list(f["X"].attrs):
+        del f["X"].attrs[name]
+    f["X"].attrs["h5sparse_format"], f["X"].attrs["h5sparse_shape"] = b"csr", np.array([N, 6])
+    obs = np.zeros(N, [("seen", "?"), ("index", h5py.string_dtype()), ("depth", "f4")])
+    obs["index"] = cells
+    f["obs"], f["var"] = obs, np.array([(f"g{j}".encode(), j) for j in range(6)], [("index", "S4"), ("k", "i8")])
+
 # Chunks never written are zero; a chunked dataset with an axis without limit in the old format is read.
 with h5py.File("partial.h5", "w") as f:
     d = f.create_dataset("X0", shape=(N, 4), chunks=(3, 2), maxshape=(None, None), dtype="f8")

@@ -65,6 +65,9 @@ func (o *Object) memory() int64 {
 	for _, l := range o.links {
 		n += linkBytes + int64(len(l.Name))
 	}
+	for _, x := range o.Type.Fields {
+		n += 64 + int64(len(x.Name))
+	}
 	return n + 16*int64(len(o.Dims))
 }
 

@@ -25,6 +25,27 @@ func (f *File) Texts(o *Object, run func(i int, text []byte) error) error {
 	})
 }
 
+// FieldTexts is Texts for one member of a compound.
+func (f *File) FieldTexts(o *Object, field Field, run func(i int, text []byte) error) error {
+	if !field.Type.IsText() {
+		return errors.New("holds no texts")
+	}
+	g, width := globalHeap{f: f}, o.Type.Size
+	defer g.done()
+	return f.Read(o, func(off int, raw []byte) error {
+		for i := 0; len(raw) >= width; i++ {
+			err := g.texts(field.Type, raw[field.Offset:field.Offset+field.Type.Size], func(_ int, text []byte) error {
+				return run(off+i, text)
+			})
+			if err != nil {
+				return err
+			}
+			raw = raw[width:]
+		}
+		return nil
+	})
+}
+
 // AttributeTexts returns the texts of an attribute, of fixed or variable length; nil if it holds none.
 func (f *File) AttributeTexts(a Attribute) (out []string, err error) {
 	if !a.Type.IsText() {
