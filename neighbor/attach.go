@@ -294,7 +294,6 @@ const admitSlack = 1e-6
 
 // limit is the squared distance below which a new sample is a neighbour of a sample, and the squared distance of the neighbour
 // before the one that it replaces.
-// for the one whose place it takes.
 type limit struct{ below, rest float64 }
 
 func (x *Index[T]) limitOf(space, j int) limit {

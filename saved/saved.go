@@ -3,7 +3,6 @@
 //
 // It matches none if the file could not be opened or read to its end, or if modules, views or the configuration do not fit the
 // file.
-// views, a changed configuration.
 package saved
 
 import "errors"
