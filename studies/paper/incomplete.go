@@ -71,7 +71,7 @@ type masked struct {
 	rate float64
 }
 
-// accuracy is that of a draw, which has an order of the rows and a mask of its own.
+// accuracy returns the accuracy of a draw, which has its own order of the rows and its own mask.
 func (p masked) accuracy(ctx context.Context, s *study, draw int) (float64, error) {
 	d := s.draw(p.d, draw)
 	present, err := dataset.Drop(d.N, len(d.Views), p.rate, uint64(draw))

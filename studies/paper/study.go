@@ -15,7 +15,7 @@ import (
 	"github.com/largemvc/largemvc/studies/internal/work"
 )
 
-// study is what the flags say, and the data sets.
+// study holds the flags and the data sets.
 type study struct {
 	data, only, out, page string
 	without               string // experiments of all to leave out

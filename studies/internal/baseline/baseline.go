@@ -48,7 +48,7 @@ func Methods() []Method {
 	}
 }
 
-// scaling is what is done to the views first.
+// scaling is the standardisation of the views.
 type scaling int
 
 const (

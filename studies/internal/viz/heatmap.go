@@ -37,7 +37,7 @@ func (h HeatMap) span() (lo, hi float64) {
 	return lo, hi
 }
 
-// scale is what the colours run over.
+// scale is the range of the colours.
 func (h HeatMap) scale() (lo, hi float64) {
 	if h.Low != h.High {
 		return h.Low, h.High

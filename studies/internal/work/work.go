@@ -24,7 +24,7 @@ type Job[T any] struct {
 	Do   func(context.Context) (T, error)
 }
 
-// finished is what is kept of a job.
+// finished is the stored result of a job.
 type finished[T any] struct {
 	Key   string `json:"key"`
 	Value T      `json:"value"`
@@ -93,7 +93,7 @@ func WriteWhole(path string, data []byte) error {
 	})
 }
 
-// fileName makes a name of a key: its letters and digits, and a hash that tells keys apart that differ elsewhere.
+// fileName makes a file name from a key: its letters and digits, and a hash of the whole key.
 func fileName(key string) string {
 	h := fnv.New32a()
 	h.Write([]byte(key))
