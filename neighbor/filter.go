@@ -175,6 +175,7 @@ type GrowthError struct {
 	Steps int
 }
 
+// Error names the view and the cure.
 func (e *GrowthError) Error() string {
 	return fmt.Sprintf("neighbor: view %d: rows overflow in %d steps of the filter, because samples "+
 		"lack the view; use fewer steps", e.View, e.Steps)

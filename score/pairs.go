@@ -12,6 +12,7 @@ func (p PairCounts) String() string {
 	return fmt.Sprintf(text, p.TP, p.FP, p.FN, p.TN)
 }
 
+// Pairs returns the pair counts.
 func (t *Contingency) Pairs() PairCounts {
 	pairs := func(k int) int64 { return int64(k) * int64(k-1) / 2 }
 	var p PairCounts

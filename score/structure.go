@@ -26,6 +26,7 @@ func (j Judgement) String() string {
 // MarshalText returns the name.
 func (j Judgement) MarshalText() ([]byte, error) { return []byte(j.String()), nil }
 
+// UnmarshalText reads a name.
 func (j *Judgement) UnmarshalText(text []byte) error {
 	for i, name := range judgements {
 		if name == string(text) {

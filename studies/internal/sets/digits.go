@@ -7,7 +7,7 @@ import (
 	"github.com/largemvc/largemvc/examples/digits"
 )
 
-// AllDigits is the number of MNIST digits that there are.
+// AllDigits is the number of MNIST digits.
 const AllDigits = digits.All
 
 // Digits makes a set of the first n MNIST digits in three views. folder holds the images; "" means the Go module GoMNIST.

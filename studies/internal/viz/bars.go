@@ -23,7 +23,7 @@ type Bars struct {
 	Title, YLabel string
 	Groups        []string
 	Series        []BarSeries
-	YMin, YMax    float64 // the ends of the y axis where they differ; else 0 and what the values need
+	YMin, YMax    float64 // the ends of the y axis if they differ; otherwise the values determine them
 }
 
 // Table returns the bars: group, series, value, and error where a series has errors.

@@ -16,7 +16,7 @@ type legendEntry struct {
 const (
 	sampleWidth = 26
 	legendGap   = 8
-	fontSlack   = 1.2 // a viewer's font may be wider than the one by which names are measured
+	fontSlack   = 1.2 // a viewer's font may be wider than the font of the layout
 	entryHeight = legendSize * 1.45
 )
 
