@@ -39,7 +39,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s := study{stdout: stdout, progress: stderr}
 	f := flag.NewFlagSet("confidence", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	f.StringVar(&s.data, "data", "", "files and folders of labelled sets, separated by commas; default noise and planted clusters")
+	f.StringVar(&s.data, "data", "", "files and folders of labelled sets, with commas; default noise and planted clusters")
 	f.StringVar(&s.only, "only", "", "names of the sets or kinds, separated by commas; default all")
 	f.IntVar(&s.draws, "draws", 1, "number of draws of each set")
 	f.IntVar(&s.first, "first", 0, "number of the first draw")
