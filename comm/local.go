@@ -21,7 +21,6 @@ func Local(size int) []machine.Comm {
 	return out
 }
 
-// meeting is what the ranks of one process share.
 type meeting struct {
 	size int
 
@@ -30,7 +29,7 @@ type meeting struct {
 	arrived int
 	round   int
 	parts   [][]byte
-	cuts    [][]int // of the parts, by the ranks that they are for
+	cuts    [][]int // of each rank's bytes, by the rank that receives them
 	err     error
 }
 
@@ -43,7 +42,7 @@ func (l *local) Rank() int { return l.rank }
 
 func (l *local) Size() int { return l.size }
 
-// wait returns when all ranks have come to it. before runs as the rank arrives.
+// wait returns when all ranks have called it. before runs as the rank arrives.
 func (l *local) wait(ctx context.Context, before func()) error {
 	stop := context.AfterFunc(ctx, func() { l.end(ctx.Err()) })
 	defer stop()
@@ -94,7 +93,7 @@ func (l *local) AllGather(ctx context.Context, mine []byte, sizes []int, all []b
 		}
 		at += n
 	}
-	if err := l.wait(ctx, nil); err != nil { // until then the parts are read
+	if err := l.wait(ctx, nil); err != nil { // the other ranks still read the parts
 		return err
 	}
 	if wrong >= 0 {
@@ -123,7 +122,7 @@ func (l *local) Broadcast(ctx context.Context, root int, x []byte) error {
 	return nil
 }
 
-// AllToAll gives every rank the bytes that the others have for it.
+// AllToAll gives every rank the bytes that the other ranks send to it.
 func (l *local) AllToAll(ctx context.Context, mine []byte, to []int, all []byte, from []int) error {
 	if len(to) != l.size || len(from) != l.size || len(mine) != sum(to) || len(all) != sum(from) || to[l.rank] != from[l.rank] {
 		return fmt.Errorf("comm: %d bytes of rank %d for sizes %v, %d for %v", len(mine), l.rank, to, len(all), from)
@@ -156,7 +155,7 @@ func sum(x []int) (total int) {
 	return total
 }
 
-// Abort lets the other ranks return from what they wait for.
+// Abort makes the waiting calls of the other ranks return.
 func (l *local) Abort(err error) {
 	l.end(fmt.Errorf("comm: rank %d ended the job: %w", l.rank, errors.Join(err)))
 }

@@ -2,10 +2,10 @@ package machine
 
 import "fmt"
 
-// Device selects where a fit computes. The zero value takes a GPU if there is one, the fit can run on it, and the training
-// is long enough. Otherwise it takes the CPU. The result holds which one ran, and why (Ran).
+// Device selects the device that computes a fit. The zero value selects a GPU if there is one, the fit can run on it, and the
+// training is long enough. Otherwise it selects the CPU. The result records the device and the reason (Ran).
 //
-// A GPU gives other bits than the CPU, and than a GPU of another kind. GPUs of one kind give the same bits in every fit.
+// A GPU gives other bits than the CPU or another type of GPU. GPUs of one type give the same bits in every fit.
 type Device int
 
 const (
@@ -45,13 +45,13 @@ func (d *Device) UnmarshalText(text []byte) error {
 	return fmt.Errorf("machine: unknown device %q, want one of %q", text, deviceNames)
 }
 
-// Ran reports where a network was trained, or where new samples were labelled.
+// Ran records where a network was trained, or where new samples were labelled.
 type Ran struct {
-	Device string `json:"device"` // "CPU", or the name of the GPU; "": not known
-	Why    string `json:"why"`    // the reason in a few words, with the parts of the fit that ran on the CPU all the same
+	Device string `json:"device"` // "CPU", or the name of the GPU; "": unknown
+	Why    string `json:"why"`    // the reason in a few words, with the parts of the fit that ran on the CPU nevertheless
 
-	// Storage says where rows and state were kept, and why. It is empty unless Options.MaxMemory, or rows outside memory, left a
-	// choice.
+	// Storage records where rows and state were kept, and why. It is empty unless Options.MaxMemory, or rows outside memory, left
+	// a choice.
 	Storage string `json:"storage,omitempty"`
 }
 

@@ -17,9 +17,9 @@
 //   - MPICH 3.1 and later, and those with its ABI: Intel MPI, MVAPICH, Cray MPICH;
 //   - libraries with the standard ABI of MPI 5.0.
 //
-// The environment that the launcher sets decides which of them is loaded. The environment variable LARGEMVC_MPI names another,
-// by its path or by a name that the loader finds.
+// The environment of the launcher decides which library is loaded. The environment variable LARGEMVC_MPI names another one, by
+// its path or by a name that the loader finds.
 //
 // Open MPI 4.1 and MPICH 4.0 were tested. Open MPI 5 has the ABI of Open MPI 4, by its documentation. The constants of the
-// standard ABI are those that the MPI Forum publishes.
+// standard ABI come from the MPI Forum.
 package mpi

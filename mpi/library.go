@@ -14,14 +14,14 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// handles are what differs between the ABIs of MPI.
+// handles holds the constants that differ between the ABIs of MPI.
 type handles struct {
 	abi               string
 	world, bytes      uintptr // MPI_COMM_WORLD, MPI_BYTE
 	inPlace, returned uintptr // MPI_IN_PLACE, MPI_ERRORS_RETURN
 }
 
-// library is an MPI library with the addresses of the functions that are called.
+// library is an MPI library with the addresses of the called functions.
 type library struct {
 	handles
 	path string
@@ -31,7 +31,7 @@ type library struct {
 	setErrhandler, errorString, versionOfLib uintptr
 }
 
-// candidates lists the names of libraries, the first first, as the launcher's environment suggests them.
+// candidates lists the names of libraries in the order in which they are tried, by the launcher's environment.
 func candidates(env func(string) string) []string {
 	if name := env("LARGEMVC_MPI"); name != "" {
 		return []string{name}
@@ -60,11 +60,11 @@ func candidates(env func(string) string) []string {
 	return out
 }
 
-// launched lists the variables in which launchers say how many processes there are. The first that is set counts: within a Slurm
-// job mpirun starts fewer than the job has.
+// launched lists the variables in which launchers give the number of processes. The first one that is set counts, because within
+// a Slurm job mpirun may start fewer processes than the job has.
 var launched = []string{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"}
 
-// checkLauncher compares the world with what the launcher says of it. They differ where the library is of another MPI.
+// checkLauncher compares the size of the world with the launcher's. They differ if the library belongs to another MPI.
 func checkLauncher(env func(string) string, w *World) error {
 	var found string
 	for _, name := range launched {
@@ -83,13 +83,13 @@ func checkLauncher(env func(string) string, w *World) error {
 	if found == "" {
 		return nil
 	}
-	return fmt.Errorf("mpi: the launcher says that %s, and %v sees %d: it is not the launcher's MPI. Set LARGEMVC_MPI to the "+
-		"path of the launcher's library, or start the program with the launcher of this one", found, w, w.size)
+	return fmt.Errorf("mpi: %s, but the size of %v is %d: it is not the launcher's MPI; set LARGEMVC_MPI to "+
+		"the path of the launcher's library, or start the program with this library's launcher", found, w, w.size)
 }
 
-// load opens the first library that there is.
+// load opens the first library that exists.
 func load() (*library, error) {
-	// UCX would take over SIGSEGV, which Go needs: a nil dereference that is recovered would end the process.
+	// UCX would replace Go's handler of SIGSEGV: a nil dereference that is recovered would end the process.
 	if _, set := os.LookupEnv("UCX_ERROR_SIGNALS"); !set {
 		if err := os.Setenv("UCX_ERROR_SIGNALS", ""); err != nil {
 			return nil, err
@@ -98,7 +98,7 @@ func load() (*library, error) {
 	names := candidates(os.Getenv)
 	var reasons []string
 	for _, name := range names {
-		// Parts of Open MPI, which it loads itself, look its symbols up among those of all libraries.
+		// Open MPI loads parts of itself that need its symbols to be global.
 		h, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_GLOBAL)
 		if err != nil {
 			reasons = append(reasons, strings.TrimSpace(err.Error()))
@@ -106,7 +106,7 @@ func load() (*library, error) {
 		}
 		lib, err := bind(h, name)
 		if err != nil {
-			return nil, fmt.Errorf("mpi: %s is no library of MPI that can be used: %w", name, err)
+			return nil, fmt.Errorf("mpi: %s cannot be used as an MPI library: %w", name, err)
 		}
 		return lib, nil
 	}
@@ -159,7 +159,7 @@ func bind(h uintptr, path string) (*library, error) {
 	return lib, errors.Join(errs...)
 }
 
-// check returns the error that a function of MPI gave.
+// check returns an error for a result code of MPI.
 func (l *library) check(what string, code uintptr) error {
 	if int32(code) == 0 {
 		return nil
@@ -170,10 +170,10 @@ func (l *library) check(what string, code uintptr) error {
 	return fmt.Errorf("mpi: %s: %s", what, text[:min(max(int(n[0]), 0), len(text))])
 }
 
-// longestText is that of the texts that MPI fills in, of any library.
+// longestText bounds the bytes of the texts that MPI fills in, for any library.
 const longestText = 8192
 
-// version returns what the library says of itself, in a line.
+// version returns the first line of the library's version text.
 func (l *library) version() string {
 	text := make([]byte, longestText)
 	n := make([]int32, 1)
@@ -182,7 +182,7 @@ func (l *library) version() string {
 	return strings.TrimSpace(line)
 }
 
-// number calls a function that leaves an integer for the world.
+// number calls a function that writes an integer for the world.
 func (l *library) number(what string, f uintptr) (int, error) {
 	n := make([]int32, 1)
 	code, _, _ := purego.SyscallN(f, l.world, uintptr(unsafe.Pointer(&n[0])))

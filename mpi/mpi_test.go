@@ -222,7 +222,8 @@ func TestOtherLauncher(t *testing.T) {
 			}
 			return ""
 		}, w)
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want+", and Some MPI (libother.so") {
+		if (err == nil) != (want == "") ||
+			err != nil && !strings.Contains(err.Error(), want+", but the size of Some MPI (libother.so") {
 			t.Errorf("%s: %v, want %q", env, err, want)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"runtime"
 )
 
-// World is all processes of a job. There is none on this system.
+// World joins all processes of a job. This system has none.
 type World struct{}
 
 var errSystem = errors.New("mpi: no MPI library can be loaded on " + runtime.GOOS)

@@ -24,7 +24,7 @@ type World struct {
 	rank, size int
 	version    string
 
-	calls chan func() // run on the thread that MPI knows
+	calls chan func() // run on the thread of MPI
 	once  sync.Once
 	ended error
 	over  atomic.Bool // after Close
@@ -35,15 +35,15 @@ var _ machine.Comm = (*World)(nil)
 // most bounds the bytes of one message: MPI counts them in 32 bits.
 var most = 1 << 30
 
-// initialised says that Init was called: MPI begins once in the life of a process.
+// initialised is locked by Init: a process can initialise MPI only once.
 var initialised sync.Mutex
 
-// Init loads the library and joins the processes of the job. A process that no launcher started is a job of one process. If no
-// library is found, the error lists the names that were tried. Calling Init twice is an error, and so is a
-// library of another MPI than the launcher's, whose processes would each be a job of their own.
+// Init loads the library and joins the processes of the job. A process without a launcher is a job of one process. If no library
+// is found, the error lists the names that were tried. A second call of Init is an error. So is a library that does not belong to
+// the launcher's MPI, because each process would be a job by itself.
 func Init() (*World, error) {
 	if !initialised.TryLock() {
-		return nil, errors.New("mpi: Init was called before")
+		return nil, errors.New("mpi: Init was called twice")
 	}
 	lib, err := load()
 	if err != nil {
@@ -52,7 +52,8 @@ func Init() (*World, error) {
 	}
 	w := &World{lib: lib, calls: make(chan func())}
 	go func() {
-		// MPI is told that one thread calls it. No other goroutine runs on it, which spins while it waits for others.
+		// MPI is initialised for calls from one thread. No other goroutine runs on this thread, which spins while it waits for
+		// other ranks.
 		runtime.LockOSThread()
 		for f := range w.calls {
 			f()
@@ -111,7 +112,7 @@ func (w *World) String() string {
 	return fmt.Sprintf("%s (%s, ABI of %s)", w.version, w.lib.path, w.lib.abi)
 }
 
-// AllGather gives every rank the bytes of all ranks, as machine.Comm describes. A message that has begun is not cancelled.
+// AllGather gives every rank the bytes of all ranks, as machine.Comm describes. A message in progress cannot be cancelled.
 func (w *World) AllGather(ctx context.Context, mine []byte, sizes []int, all []byte) error {
 	total := 0
 	for _, n := range sizes {
@@ -123,7 +124,7 @@ func (w *World) AllGather(ctx context.Context, mine []byte, sizes []int, all []b
 	if err := ctx.Err(); err != nil || total == 0 {
 		return err
 	}
-	if total > most { // the places of the parts are counted in 32 bits too
+	if total > most { // offsets are counted in 32 bits too
 		return w.broadcastParts(ctx, mine, sizes, all)
 	}
 	at := 0
@@ -162,8 +163,8 @@ func (w *World) broadcastParts(ctx context.Context, mine []byte, sizes []int, al
 	return nil
 }
 
-// AllToAll gives every rank the bytes that the others have for it. mine holds to[r] bytes for each rank r, all receives from[r]
-// bytes from each rank r, both in the order of the ranks. mine and all together are at most 1 GiB long.
+// AllToAll gives every rank the bytes that the other ranks send to it. mine holds to[r] bytes for each rank r, and all receives
+// from[r] bytes from each rank r, both in the order of the ranks. mine and all have at most 1 GiB each.
 func (w *World) AllToAll(ctx context.Context, mine []byte, to []int, all []byte, from []int) error {
 	cut := func(sizes []int) (counts, places []int32, total int) {
 		for _, n := range sizes {
@@ -180,7 +181,7 @@ func (w *World) AllToAll(ctx context.Context, mine []byte, to []int, all []byte,
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	var none [1]byte // the address of nothing
+	var none [1]byte // an address for empty messages
 	if sent == 0 {
 		mine = none[:]
 	}
@@ -225,17 +226,17 @@ func (w *World) Broadcast(ctx context.Context, root int, x []byte) error {
 	return nil
 }
 
-// forwarding is the time that a launcher gets to pass on what was printed: with the job it ends its pipes.
+// forwarding is the time for a launcher to pass on printed text: it closes its pipes when the job ends.
 const forwarding = 100 * time.Millisecond
 
 // Abort ends the processes of all ranks, this one included, with a status other than 0. It does not print the error: print it
-// first. If another goroutine of this process waits for other ranks, Abort ends this process alone, and the launcher then ends
-// the job.
+// first. If another goroutine of this process waits for other ranks, Abort ends only this process, and the launcher then ends the
+// job.
 func (w *World) Abort(error) {
 	time.Sleep(forwarding)
 	abort := func() {
 		purego.SyscallN(w.lib.abort, w.lib.world, 1)
-		os.Exit(1) // where the library comes back
+		os.Exit(1) // if the library returns
 	}
 	if w.over.Load() {
 		os.Exit(1)
@@ -248,7 +249,7 @@ func (w *World) Abort(error) {
 	}
 }
 
-// Close ends MPI in this process, after which it cannot be used again. All ranks call it, and it waits for all of them.
+// Close ends MPI in this process, which cannot use it again. All ranks call Close, and it waits for all of them.
 func (w *World) Close() error {
 	w.once.Do(func() {
 		w.do(func() {

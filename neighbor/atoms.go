@@ -10,24 +10,23 @@ import (
 	"github.com/largemvc/largemvc/internal/ranks"
 )
 
-// atomSpace is the memory for a strip that goes through its steps in the space of a factor's atoms: with A = BBᵀ every
-// iterate is a multiple of x_0 and B·w for some w, and a table Bᵀx goes over in that of A·x by G = BᵀB. So what is kept has a
-// row for each atom, and samples are seen a chunk at a time.
+// atomSpace is the memory for a strip that is filtered in the space of a factor's atoms. With A = BBᵀ every iterate is a multiple
+// of x_0 plus B·w for some w. The table Bᵀx of x becomes the table of A·x by G = BᵀB. So only tables are stored, with one row for
+// each atom, and samples are processed in chunks.
 type atomSpace[T Float] struct {
 	part  part[T]
 	tree  *parallel.Tree[[]float64]
-	size  int    // of the sums at hand; the tree's parts have room for whole strips
-	atoms [4][]T // the table of x_0, and those of the last iterates
+	size  int    // of the current sums; the tree's parts have room for whole strips
+	atoms [4][]T // the table of x_0, and the tables of the last iterates
 
 	mu      sync.Mutex
-	buffers []*atomBuffer[T] // of the goroutines at work
-	free    int              // the first of them that none has
+	buffers []*atomBuffer[T] // of the goroutines
+	free    int              // number of the first free buffer
 }
 
-// atomBuffer is one goroutine's memory for sums over a chunk.
 type atomBuffer[T Float] struct{ y, sum []T }
 
-// buffer hands out memory for strips of a width.
+// buffer returns memory for strips of the given width.
 func (w *atomSpace[T]) buffer(width int) *atomBuffer[T] {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -87,14 +86,14 @@ func (w *atomSpace[T]) sums(ctx context.Context, workers, width int, dst []T, fi
 	return nil
 }
 
-// atomStrip is a strip that goes through its steps in the space of the atoms.
+// atomStrip is a strip that is filtered in the space of the atoms.
 type atomStrip[T Float] struct {
 	strip[T]
 	space          *atomSpace[T]
 	workers, width int
 }
 
-// runAtoms takes the strip of a factor through the filter.
+// runAtoms filters the strip of a factor.
 func (s *strip[T]) runAtoms(ctx context.Context, workers int, w *atomSpace[T]) error {
 	a := &atomStrip[T]{*s, w, workers, Stride(s.cols)}
 	f, b := s.filter, s.view
@@ -128,7 +127,7 @@ func (s *strip[T]) runAtoms(ctx context.Context, workers int, w *atomSpace[T]) e
 	})
 }
 
-// table returns that of u.
+// table returns the table of u.
 func (s *atomStrip[T]) table(ctx context.Context) ([]T, error) {
 	w, steps := s.space, s.filter.Steps
 	z, one, two, out := w.atoms[0], w.atoms[1], w.atoms[2], w.atoms[3]
@@ -192,7 +191,7 @@ func (s *atomStrip[T]) start(lo, hi int, y []T) {
 	}
 }
 
-// product sets dst to the table of A·x for that of x.
+// product sets dst to the table of A·x, given the table of x.
 func (s *atomStrip[T]) product(ctx context.Context, dst, x []T) error {
 	w := s.space
 	return w.sums(ctx, s.workers, s.width, dst, func(lo, hi int, y []T) {

@@ -13,10 +13,10 @@ import (
 )
 
 // Attach returns the links of new samples to the atoms of the index: the samples of an exact graph, or landmarks. The weights
-// are, as nearly as possible without changing the index, those that a sample would have in an index built with it. Each new
-// sample is attached alone.
+// are, as nearly as possible without changing the index, the weights in an index that was built with the sample. Each new sample
+// is attached alone.
 //
-// With landmarks, the landmarks and the sums of their weights stay. A sample of the index gets exactly its own links.
+// With landmarks, the landmarks and the sums of their weights do not change. A sample of the index gets exactly its own links.
 //
 // With exact neighbours these rules hold:
 //
@@ -25,15 +25,15 @@ import (
 //     exp(−d²/d_j²). d_j is the distance of j's k-th neighbour afterwards: the larger of d and the distance of the former
 //     (k−1)-th.
 //   - From both, A = min(D, Dᵀ) + rest·(D + Dᵀ) as in Mutual, divided by √(its degree · degree of j). The degree of j stays.
-//   - A sample that is equal to one of the index in every view gets the links of that sample, the first if there are several.
-//   - With Config.Adapt, a shorter row of any other sample is first scaled to the root mean square length of the rows of the
-//     index in its view. A new row has lost what lies outside of the view's leading directions, and a short row would be
-//     nearer to all samples of the index than they are to each other.
-//   - With filled spaces, a sample that lacks views is attached twice. The second time its absent rows are filled as those of
-//     the index are: with the mean, at norm 1, of the rows that its atoms have in the view, weighted by its links.
+//   - A sample that is equal to one of the index in every view gets the links of that sample, or of the first of several.
+//   - With Config.Adapt, a shorter row of any other sample is first scaled to the root mean square length of the index's rows in
+//     its view. A new row lacks the part outside the view's leading directions, and a short row would be nearer to all samples of
+//     the index than they are to each other.
+//   - With filled spaces, a sample that lacks views is attached twice. The second time its absent rows are filled as in the
+//     index: with the mean, at norm 1, of the rows that its atoms have in the view, weighted by its links.
 //
-// The views must have the number and the features of those of the index; their samples are the new ones. Otherwise, and for
-// values that are not finite, Attach returns an error. If ctx is cancelled, it returns the context's error.
+// The views of the new samples must have the number and the features of the views of the index. Otherwise, and for values that
+// are not finite, Attach returns an error. If ctx is cancelled, it returns the context's error.
 func (x *Index[T]) Attach(ctx context.Context, views []View[T], workers int) (*Links, error) {
 	if len(views) != len(x.dims) {
 		return nil, fmt.Errorf("neighbor: %d views, the index has %d", len(views), len(x.dims))
@@ -64,7 +64,7 @@ func (x *Index[T]) Attach(ctx context.Context, views []View[T], workers int) (*L
 	return join(ctx, x.sets, parts, x.weights, c)
 }
 
-// attachFilled links new samples to neighbours, those that lack views a second time with filled rows.
+// attachFilled links new samples to neighbours. It attaches samples that lack views a second time, with filled rows.
 func (x *Index[T]) attachFilled(ctx context.Context, query *source[T], workers int) (*Links, error) {
 	links, err := x.attachExact(ctx, query, workers)
 	if err != nil || x.exact.length == nil || query.twice == 0 {
@@ -102,7 +102,7 @@ func (x *Index[T]) attachFilled(ctx context.Context, query *source[T], workers i
 	return out, nil
 }
 
-// filledQuery returns some samples of the query, whose links are given, with rows that they lack filled where views are filled.
+// filledQuery returns the given samples of the query, with absent rows filled along the links in filled spaces.
 func (x *Index[T]) filledQuery(
 	ctx context.Context, query *source[T], links *Links, samples []int, workers int,
 ) (*source[T], error) {
@@ -203,7 +203,7 @@ func (x *Index[T]) attachExact(ctx context.Context, query *source[T], workers in
 	return concat(parts), nil
 }
 
-// linkPool holds memory that was given back.
+// linkPool holds released memory.
 var linkPool = sync.Pool{New: func() any { return new(linkSpace) }}
 
 // attacher finds the links of new samples to exact neighbours.
@@ -215,20 +215,19 @@ type attacher[T Float] struct {
 	lists  []*Lists
 	other  reverse[T]
 
-	own   []float64 // of each space and query, its norm, which scores lack
-	noise []float64 // and the error of its scores
-	reach []T       // and what a score may be above the limit of a sample that it is a neighbour of
-	near  [][]int32 // of each space and query, the samples of the index whose neighbour it may be
+	own   []float64 // of each space and query, the norm, which scores lack
+	noise []float64 // of each space and query, the error of the scores
+	reach []T       // of each space and query, the tolerance above the limit of a sample
+	near  [][]int32 // of each space and query, the samples of the index that may have it as a neighbour
 }
 
-// end gives the memory back.
 func (a *attacher[T]) end() {
 	a.query, a.search.query = nil, nil
 	clear(a.longer.source.views)
 	a.index.exact.attachers.Put(a)
 }
 
-// begin makes it that of a query, in the memory of the last.
+// begin prepares a for a query, in the memory of the last one.
 func (a *attacher[T]) begin(ctx context.Context, query *source[T], workers int) error {
 	e := a.index.exact
 	a.query = query
@@ -266,7 +265,7 @@ func (a *attacher[T]) begin(ctx context.Context, query *source[T], workers int) 
 		own, noise, reach := a.own[q*n:(q+1)*n], a.noise[q*n:(q+1)*n], a.reach[q*n:(q+1)*n]
 		for i := range own {
 			own[i], noise[i] = a.search.own(p, i), a.search.noise(p, i)
-			// Whatever is rounded on the way is no larger than this.
+			// Every rounding error on the way is at most this.
 			norm := math.Sqrt(a.query.length(p.views, i)) + p.longest
 			size := e.most[q] + norm*norm
 			reach[i] = T(noise[i] - own[i] + admitSlack*size)
@@ -276,7 +275,7 @@ func (a *attacher[T]) begin(ctx context.Context, query *source[T], workers int) 
 	return nil
 }
 
-// packWords rounds the samples of the index to words, once, if that pays.
+// packWords rounds the samples of the index to words, once, if this saves time.
 func (a *attacher[T]) packWords(ctx context.Context, workers int) (err error) {
 	e := a.index.exact
 	e.packing.Do(func() {
@@ -293,14 +292,14 @@ func (a *attacher[T]) packWords(ctx context.Context, workers int) (err error) {
 // admitSlack is more than the relative rounding error of float32.
 const admitSlack = 1e-6
 
-// limit is the squared distance below which a new sample is a neighbour of a sample, and that of the sample's last neighbour but
-// for the one whose place it takes.
+// limit is the squared distance below which a new sample is a neighbour of a sample, and the squared distance of the neighbour
+// before the one that it replaces.
 type limit struct{ below, rest float64 }
 
 func (x *Index[T]) limitOf(space, j int) limit {
 	l := x.exact.lists[space]
 	at := (j + 1) * l.K
-	if l.Index[at-1] < 0 || l.K < x.cfg.Neighbors { // there is a place free
+	if l.Index[at-1] < 0 || l.K < x.cfg.Neighbors { // a place is free
 		rest, _ := l.last(j)
 		return limit{math.Inf(1), rest}
 	}
@@ -310,7 +309,7 @@ func (x *Index[T]) limitOf(space, j int) limit {
 	return limit{below: l.Square[at-1]}
 }
 
-// admit notes sample j for query i, which may be a neighbour of it.
+// admit notes sample j, which may have query i as a neighbour.
 func (a *attacher[T]) admit(space, i, j int, score T) {
 	d, at := float64(score), space*a.query.n+i
 	below := float64(T(a.index.exact.limits[space][j].below))
@@ -319,7 +318,7 @@ func (a *attacher[T]) admit(space, i, j int, score T) {
 	}
 }
 
-// edge is one of a query in a space: the weights that it and its sample give each other.
+// edge joins a query and a sample in a space, with the weights that they give each other.
 type edge struct {
 	to      int32
 	out, in float64
@@ -329,8 +328,8 @@ type edge struct {
 type linkSpace struct {
 	own   []edge    // to the query's neighbours in a space, by sample, with the squared distance as in
 	edges []edge    // in a space, by sample
-	sums  []float64 // weights of all spaces, by sample, where there are some
-	some  []uint64  // a bit for each sample: there are
+	sums  []float64 // weights of all spaces, by sample; valid where some has a bit
+	some  []uint64  // a bit for each sample with weights
 	cols  []int32
 	vals  []float64
 }
@@ -344,7 +343,7 @@ func (a *attacher[T]) collect(l *Lists, q, i int, w *linkSpace, buf [2][]T) {
 		f := edge{to: l.Index[r], out: closeness(l.Square[r], scale), in: l.Square[r]}
 		at := len(w.own)
 		w.own = append(w.own, f)
-		for ; at > 0 && f.to < w.own[at-1].to; at-- { // they are few
+		for ; at > 0 && f.to < w.own[at-1].to; at-- { // own is short
 			w.own[at] = w.own[at-1]
 		}
 		w.own[at] = f
@@ -388,7 +387,7 @@ func (w *linkSpace) add(j int32, weight float64) {
 	w.sums[j] += weight
 }
 
-// take sets w.cols and w.vals to the weights that were added, in the order of the samples, and forgets them.
+// take sets w.cols and w.vals to the added weights, in the order of the samples, and clears the weights.
 func (w *linkSpace) take() {
 	w.cols, w.vals = w.cols[:0], w.vals[:0]
 	for q, word := range w.some {

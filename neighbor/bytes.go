@@ -6,21 +6,21 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 )
 
-// Bounds of scores by products of bytes. A row is the heads of all views of a space, each followed by its tail; its product with
-// the row of a landmark is at least that of their rows. From both heads the mean of the landmarks' heads, μ, is taken away, which
-// makes them short:
+// Bounds of scores by products of bytes. A row is the heads of all views of a space, each followed by its tail. Its product with
+// the row of a landmark is at least the product of the original rows. The mean of the landmarks' heads, μ, is subtracted from
+// both heads, which shortens them:
 //
 //	x·c = (x − μ)·(c − μ) + μ·c + x·μ − ‖μ‖²,
 //
-// where the second term is the landmark's and goes into its bias, and the last two are the sample's. What is left is rounded to
-// steps, x' of x and c' of c, and what that may change is added to the bound of the sample:
+// The second term depends on the landmark only and is part of its bias. The last two depend on the sample only. The remaining
+// rows are rounded to steps, x' of x and c' of c. The bound of the sample includes the error of this rounding:
 //
 //	|x·c − x'·c'| ≤ ‖x − x'‖‖c'‖ + ‖x‖‖c − c'‖.
 
-// roundedBytes covers, as a share, the rounding of the norms in it.
+// roundedBytes is the relative error of the norms in that bound.
 const roundedBytes = 1e-3
 
-// byteBounds are the landmarks of a space as bounds want them.
+// byteBounds holds the landmarks of a space for the bounds.
 type byteBounds[T Float] struct {
 	panel   kernel.BytePanel[T]
 	columns int     // of a row, a multiple of kernel.ByteUnit
@@ -31,7 +31,7 @@ type byteBounds[T Float] struct {
 	longest float64 // the largest ‖c'‖
 }
 
-// packBytes makes m.bytes of the landmarks' coordinates in the heads of each view, where bounds by bytes are fast.
+// packBytes sets m.bytes from the landmarks' coordinates in the heads of each view, if bounds by bytes are fast.
 func (m *landmarks[T]) packBytes(coordinates [][]T) {
 	m.bytes = nil
 	if !m.short || !kernel.Bytes[T]() {
@@ -80,7 +80,7 @@ func (m *landmarks[T]) packBytes(coordinates [][]T) {
 	m.bytes = b
 }
 
-// round sets bytes to the rows in steps of 1/127 of the largest size, as kernel.ByteRow writes them, and returns the step.
+// round writes the rows to bytes, in steps of 1/127 of the largest value, as kernel.ByteRow does, and returns the step.
 func (b *byteBounds[T]) round(rows []T, most float64, bytes []uint8) (step float64) {
 	const zero, steps = 128, 127
 	step = most / steps
@@ -99,8 +99,8 @@ func (b *byteBounds[T]) round(rows []T, most float64, bytes []uint8) (step float
 	return step
 }
 
-// boundBytes sets w.y[0] to lower bounds of the scores of the samples from lo to hi, whose rows are in w.rows, but for what
-// w.over then has of each of them, which is to be added to what they are compared with.
+// boundBytes sets w.y[0] to lower bounds of the scores of the samples from lo to hi, whose rows are in w.rows. The bounds hold
+// after w.over is added to the values that they are compared with.
 func (m *landmarks[T]) boundBytes(src *source[T], lo, hi int, w *landmarkSpace[T]) {
 	b, at, to := m.bytes, 0, 0
 	for q, v := range m.space.Views {

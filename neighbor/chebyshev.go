@@ -6,13 +6,13 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 )
 
-// seriesError is the error that a series may have in place of the steps, in units of the rounding error: about that of the
-// steps themselves.
+// seriesError is the largest error of a series that replaces the steps, in units of the rounding error. The steps themselves have
+// about this error.
 const seriesError = 32
 
-// chebyshev returns the coefficients c_j of q(λ) = (((1+λ)/2)^S − 2^−S)/λ = Σ_j c_j·T_j(2λ − 1) on [0, 1], as many as rounding
-// lets one tell apart. There are fewer of them than S where S is large, for the powers of λ in q are nearly alike there. It
-// returns nil where no product is saved.
+// chebyshev returns the coefficients c_j of q(λ) = (((1+λ)/2)^S − 2^−S)/λ = Σ_j c_j·T_j(2λ − 1) on [0, 1], to rounding precision.
+// For large S there are fewer of them than S, because the powers of λ in q are nearly alike there. It returns nil if no product
+// is saved.
 func chebyshev[T Float](steps int) []float64 {
 	if steps < 2 {
 		return nil

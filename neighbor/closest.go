@@ -7,44 +7,43 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 )
 
-// The nearest landmarks of a sample are those of the lowest scores ‖c‖² − 2x·c. Where rows lie in memory, most landmarks are
-// passed over by a bound: with the coordinates along some leading directions of a view's landmarks, the head, and what is left
-// of a row without them, the tail,
+// The nearest landmarks of a sample have the lowest scores ‖c‖² − 2x·c. If rows lie in memory, a bound excludes most landmarks.
+// The head of a row has its coordinates along some leading directions of a view's landmarks. The tail is the rest of the row:
 //
 //	‖c‖² − 2x·c ≥ ‖c‖² − 2x_head·c_head − 2‖x_tail‖‖c_tail‖,
 //
-// which is a product of few columns. Where products of bytes are fast, they take its place, see bytes.go. The scores themselves
-// are then taken of the landmarks that are left, each by itself, so that they have the same bits whatever was passed over, and
-// whatever the directions.
+// This bound is a product of few columns. If products of bytes are fast, they replace it, see bytes.go. The scores of the
+// remaining landmarks are then computed one by one. So they have the same bits for any set of excluded landmarks and any
+// directions.
 
 const (
-	// leastPruned is the number of landmarks from which passing over some of them pays.
+	// leastPruned is the number of landmarks from which excluding some of them saves time.
 	leastPruned = 128
-	// tailShare is the share of the landmarks' squared distances to their mean that is left to the tails, and byteTailShare where
-	// products of bytes take the place of those of heads.
+	// tailShare is the share of the landmarks' squared distances to their mean that the tails keep, and byteTailShare this share
+	// with products of bytes.
 	tailShare, byteTailShare = 0.06, 0.025
-	// mostHead and mostByteHead bound the directions of a head. They need not be exact, so that a few passes over the landmarks
-	// find them.
+	// mostHead and mostByteHead bound the directions of a head. A few passes over the landmarks find them, because they need not
+	// be exact.
 	mostHead, mostByteHead, headPasses = 64, 112, 2
-	// mostBounds is the share of all columns up to which bounds pay.
+	// mostBounds is the share of all columns up to which bounds save time.
 	mostBounds = 0.7
-	// mostLeft is the share of the landmarks that may be left on average: else bounds are dear, and for the next blocks
-	// products of all columns take their place.
+	// mostLeft is the mean share of the landmarks that the bounds may leave. Above it, products of all columns replace bounds for
+	// the next blocks.
 	mostLeft    = 0.2
 	withoutHead = 64 // blocks
-	// roundedTail covers, as a share of the square of a row, the rounding of the square of its tail.
+	// roundedTail is the rounding error of the square of a tail, relative to the square of the row.
 	roundedTail = 1e-5
 )
 
-// head is where the heads of a view's rows lie.
+// head holds the leading directions of a view's rows.
 type head[T Float] struct {
 	basis   []T // orthonormal rows
-	most    int // of them
-	columns int // those that are used
+	most    int // number of rows in basis
+	columns int // number of rows in use
 	panel   kernel.Panel[T]
 }
 
-// headSize returns the most directions of a head and the share that is left to the tails.
+// headSize returns the largest number of directions of a head and the share that the tails keep.
 func headSize[T Float]() (directions int, share float64) {
 	if kernel.Bytes[T]() {
 		return mostByteHead, byteTailShare
@@ -82,12 +81,12 @@ func newHead[T Float](c []T, d int) *head[T] {
 	}
 }
 
-// orthonormal makes rows of d columns orthonormal, one after another; those that depend on others become zero.
+// orthonormal makes rows of d columns orthonormal, one after another. Rows that depend on others become zero.
 func orthonormal(x []float64, d int) {
 	for i := 0; i < len(x); i += d {
 		row := x[i : i+d]
 		before := kernel.SumSquares(row, 0)
-		for range 2 { // the second time removes what rounding left
+		for range 2 { // the second time removes rounding errors
 			for j := 0; j < i; j += d {
 				other, dot := x[j:j+d], 0.0
 				for p, v := range other {
@@ -109,7 +108,7 @@ func orthonormal(x []float64, d int) {
 	}
 }
 
-// rows sets along to the heads of n rows with the given stride, and returns the stride of these.
+// rows sets along to the heads of n rows with the given stride, and returns the stride of the heads.
 func (h *head[T]) rows(n int, x []T, ldx int, along []T) int {
 	ld := kernel.Pad(h.columns)
 	if h.columns > 0 {
@@ -143,16 +142,16 @@ func (h *head[T]) pack(c []T, d int, squares []float64) []T {
 	return y
 }
 
-// tail is the norm, rounded up, of what is left of a row of the given square without its head.
+// tail returns the norm, rounded up, of the tail of a row with the given square and head.
 func tail[T Float](square float64, head []T) T {
 	return T(math.Sqrt(max(square-kernel.SumSquares(head, 0), 0) + roundedTail*square))
 }
 
-// prunes reports whether the search for so many nearest landmarks can pass over the others.
+// prunes reports whether bounds can exclude landmarks in a search for the `want` nearest.
 func (m *landmarks[T]) prunes(want int) bool { return want <= kernel.Lanes && m.count >= leastPruned }
 
-// packRows sets the rows of the landmarks as scores are taken of them, (−2c, ‖c‖²) of each view, and the panel of their
-// bounds, (−2c_head, ‖c‖², −2‖c_tail‖) of each view.
+// packRows sets the rows of the landmarks for scores, (−2c, ‖c‖²) of each view, and the panel of their bounds, (−2c_head, ‖c‖²,
+// −2‖c_tail‖) of each view.
 func (m *landmarks[T]) packRows() {
 	width, short := 0, 0
 	coordinates := make([][]T, len(m.centroids))
@@ -194,8 +193,8 @@ func (m *landmarks[T]) packRows() {
 	m.packBytes(coordinates)
 }
 
-// gatherRows sets w.rows to the rows (x, 1) of the samples from lo to hi, or (0, 0) where a view is absent, as scores want
-// them, and with heads w.short to those that bounds want.
+// gatherRows sets w.rows to the rows (x, 1) of the samples from lo to hi for scores, or (0, 0) if a view is absent. With heads,
+// it also sets w.short to the rows for bounds.
 func (m *landmarks[T]) gatherRows(src *source[T], lo, hi int, heads bool, w *landmarkSpace[T]) {
 	short, _ := m.bounds.Dims()
 	at, to := 0, 0
@@ -247,9 +246,9 @@ func (m *landmarks[T]) wholePanel() *kernel.Panel[T] {
 	return &m.whole.panel
 }
 
-// lowestOf returns the landmarks of the lowest scores for sample i, the q-th of a block whose scores or bounds are in w.y[0],
-// in increasing order, the lower number first of equal ones: the first `want`, and of others up to `most` in all those that are
-// as low but for rounding.
+// lowestOf returns the landmarks of the lowest scores for sample i, the q-th of a block whose scores or bounds are in w.y[0], in
+// increasing order; of equal scores the lower number is first. It returns the first `want`, and up to `most` with others that are
+// as low within rounding.
 func (m *landmarks[T]) lowestOf(src *source[T], i, q, want, most int, w *landmarkSpace[T]) []found {
 	scores := w.y[0][q*Stride(m.count):][:m.count]
 	row := w.rows[q*m.width : (q+1)*m.width]
@@ -257,7 +256,7 @@ func (m *landmarks[T]) lowestOf(src *source[T], i, q, want, most int, w *landmar
 	kernel.LaneMinima(scores, &low)
 	left := kernel.Below(scores, smallest(&low, want), w.list)
 	m.take(row, left, most, w)
-	// Whatever is lower than the last of these has a bound that is lower, but for rounding.
+	// A landmark with a lower score has a lower bound, within rounding.
 	slack := 4 * noise[T](m.width, math.Sqrt(src.length(m.space.Views, i)), m.longest)
 	over := slack + w.over[q]
 	others := w.others[:kernel.Below(scores, T(w.near[want-1].square+over), w.others)]
@@ -269,7 +268,7 @@ func (m *landmarks[T]) lowestOf(src *source[T], i, q, want, most int, w *landmar
 	return w.near
 }
 
-// smallest returns the k-th smallest of some values, k from 1, and changes them.
+// smallest returns the k-th smallest of some values, k from 1. It changes their order.
 func smallest[T Float](x *[kernel.Lanes]T, k int) T {
 	for i, v := range x { // The first k are the smallest so far, in order.
 		if i >= k && !(v < x[k-1]) {
@@ -293,8 +292,8 @@ func (m *landmarks[T]) take(row []T, left, keep int, w *landmarkSpace[T]) {
 	}
 }
 
-// takeMore adds those of some other landmarks, of the given bounds, that may be among the lowest, but for those that were taken.
-// What is found on the way lets later ones be passed over: those whose bounds are more than over above the last of the nearest.
+// takeMore adds landmarks that may be among the lowest, by the given bounds, except those that were taken already. Each one found
+// excludes later ones, whose bounds exceed the last of the nearest by more than over.
 func (m *landmarks[T]) takeMore(
 	row, bounds []T, taken, others []int32, want, most int, over float64, w *landmarkSpace[T],
 ) {
@@ -333,7 +332,7 @@ func (m *landmarks[T]) takeMore(
 	}
 }
 
-// after decides how the next blocks are bounded, after one of some samples.
+// after decides how the next blocks are bounded, after a block of some samples.
 func (m *landmarks[T]) after(samples int, w *landmarkSpace[T]) {
 	if w.skip == 0 && float64(w.left) > mostLeft*float64(samples*m.count) {
 		w.skip = withoutHead

@@ -8,10 +8,10 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// What a device does of the searches is the products, and of each row the lowest scores. They are candidates: scores and
-// distances of these alone are then taken here, as without a device, so that neighbours, landmarks and weights are the same.
+// A device computes the products of a search, and the lowest scores of each row. These are candidates. Their scores and distances
+// are then computed here, so that neighbours, landmarks and weights are the same with and without a device.
 
-// onDevice takes the rows of some views to a device. The products are nil where they are to be made here.
+// onDevice takes the rows of some views to a device. The products are nil if they are computed here.
 func (s *source[T]) onDevice(d rows.Device, views []int, use rows.Use) (rows.Products[T], error) {
 	x, present := make([]rows.Matrix[T], len(views)), make([][]bool, len(views))
 	for q, v := range views {
@@ -20,7 +20,7 @@ func (s *source[T]) onDevice(d rows.Device, views []int, use rows.Use) (rows.Pro
 	return rows.Take(d, x, present, use)
 }
 
-// closed returns err, or else the error of giving rows back, if a device has some.
+// closed returns err, or else the error of closing p, if a device has rows.
 func closed[T Float](p rows.Products[T], err error) error {
 	if p == nil {
 		return err
@@ -31,8 +31,8 @@ func closed[T Float](p rows.Products[T], err error) error {
 	return err
 }
 
-// scanOn is scan with the products of a device where it takes them: not for samples without a view, whose scores are means over
-// the views that two share.
+// scanOn is scan with the products of a device, if the device can compute them. With absent views it cannot, because scores are
+// then means over the views that two samples share.
 func (s *search[T]) scanOn(ctx context.Context, workers int, d rows.Device) error {
 	if d == nil {
 		return s.scan(ctx, workers, nil)
@@ -92,14 +92,13 @@ func (s *search[T]) findOn(ctx context.Context, p *plan[T], products rows.Produc
 	return nil
 }
 
-// candidates are the landmarks of the lowest scores of every sample, in order.
 type candidates struct {
 	keep  int
 	index []int32
 }
 
-// findOn looks for the nearest landmarks of samples on a device, if there is one, before closest is called for them. Products
-// with so few that none is passed over here stay here.
+// findOn finds the candidates of samples on a device, if there is one, before closest is called for them. Searches without bounds
+// stay here.
 func (m *landmarks[T]) findOn(ctx context.Context, src *source[T], d rows.Device) (*candidates, error) {
 	if d == nil || !src.inMemory(m.space.Views) || !m.prunes(m.nearest+1) {
 		return nil, nil
@@ -112,12 +111,12 @@ func (m *landmarks[T]) findOn(ctx context.Context, src *source[T], d rows.Device
 	return out, closed(products, err)
 }
 
-// use is what a device is asked for: the candidates for the `want` nearest landmarks.
+// use describes the products that a device computes: the candidates for the `want` nearest landmarks.
 func (m *landmarks[T]) use(want int) rows.Use {
 	return rows.Use{Columns: m.count, Keep: want + spareNearest}
 }
 
-// find returns the candidates for the `want` nearest landmarks; nil where the products are made here.
+// find returns the candidates for the `want` nearest landmarks, nil if the products are computed here.
 func (m *landmarks[T]) find(ctx context.Context, products rows.Products[T], want int) (*candidates, error) {
 	if products == nil || !m.prunes(want) {
 		return nil, nil
@@ -136,7 +135,7 @@ func (m *landmarks[T]) find(ctx context.Context, products rows.Products[T], want
 	return near, err
 }
 
-// closestOf is closest among candidates, of which it keeps those that lowestOf does.
+// closestOf is closest among candidates. It keeps the same landmarks as lowestOf.
 func (m *landmarks[T]) closestOf(
 	c *candidates, src *source[T], lo, hi, want int, exact bool, w *landmarkSpace[T], f func(i int, near []found),
 ) {

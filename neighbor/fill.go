@@ -11,10 +11,9 @@ import (
 	"github.com/largemvc/largemvc/internal/ranks"
 )
 
-// Fill returns views in which absent rows are means of neighbours' rows. In each of the given steps, every absent row becomes
-// the mean of the rows that its neighbours have after the step before, weighted by the operator. At the end these rows are
-// scaled to norm 1. A row that no walk of that length reaches becomes the mean of the present rows, at norm 1. Present rows keep
-// their bits.
+// Fill returns views in which absent rows are means of neighbours' rows. In each of the given steps, every absent row becomes the
+// mean of its neighbours' rows after the previous step, weighted by the operator. At the end these rows are scaled to norm 1. A
+// row that no walk of that length reaches becomes the mean of the present rows, at norm 1. Present rows keep their bits.
 //
 // The returned views have new rows with the stride Stride(Cols), and the same masks. A view without absent rows is returned as
 // it is. op must be a Graph or a Factor. Fill returns an error for sizes that do not fit and for values that are not finite, and
@@ -54,11 +53,11 @@ type filling[T Float] struct {
 	part   part[T]
 	block  Block[T]
 	absent []int      // the samples without the view
-	links  *layout[T] // of those alone
-	there  []float64  // 1 for samples that have a row by now, else 0
-	all    bool       // every sample has, and share is of that
+	links  *layout[T] // of the absent samples alone
+	there  []float64  // 1 for samples that have a row so far, else 0
+	all    bool       // all samples have a row, and share is final
 	share  []float64  // of each absent sample, (A·there) of its row
-	next   []T        // what the absent rows become
+	next   []T        // the new absent rows
 }
 
 func newFilling[T Float](base part[T], b *Block[T]) *filling[T] {
@@ -81,7 +80,7 @@ func newFilling[T Float](base part[T], b *Block[T]) *filling[T] {
 	return f
 }
 
-// step takes every absent row to the mean of its neighbours'.
+// step replaces every absent row by the mean of its neighbours' rows.
 func (f *filling[T]) step(ctx context.Context, workers int) error {
 	table, err := f.part.table(ctx, workers, f.block.X, f.block.Ld)
 	if err != nil {
@@ -149,7 +148,7 @@ func (f *filling[T]) reach(ctx context.Context, workers int) error {
 	return nil
 }
 
-// finish gives rows that were not reached the mean of those present, and absent rows norm 1.
+// finish sets rows that were not reached to the mean of the present rows, and scales absent rows to norm 1.
 func (f *filling[T]) finish(ctx context.Context, workers int) error {
 	b := &f.block
 	lost := func(i int) bool { return f.there[i] == 0 || kernel.SumSquares(b.X[i*b.Ld:i*b.Ld+b.Cols], 0) == 0 }
@@ -175,7 +174,7 @@ func (f *filling[T]) finish(ctx context.Context, workers int) error {
 	return nil
 }
 
-// presentMean returns the mean of the present rows of the samples with the links at norm 1, zeros if it vanishes.
+// presentMean returns the mean, at norm 1, of the present rows of the samples with the links, zeros if the mean vanishes.
 func (b *Block[T]) presentMean(ctx context.Context, l *Links, workers int) ([]float64, error) {
 	mean, err := ranks.SumRows(ctx, l.group, l.sum("the mean of the rows of a view", workers, b.Cols),
 		func() struct{} { return struct{}{} },

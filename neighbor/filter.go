@@ -52,8 +52,8 @@ func (b *Block[T]) finite(v, lo, hi int) error {
 
 func (b *Block[T]) has(i int) bool { return b.Present == nil || b.Present[i] }
 
-// stripColumns is the number of columns of a view that a filter takes through all its steps at a time: those of some
-// thousand atoms then stay in a core's second-level cache.
+// stripColumns is the number of columns of a view that are filtered together. With some thousand atoms they stay in a core's
+// second-level cache.
 const stripColumns = 32
 
 // Filter is a low-pass filter of one view, in the form that applies to new samples: one row for each atom of the operator. It is
@@ -112,7 +112,7 @@ func Smooth[T Float](ctx context.Context, op Operator, views []Block[T], steps, 
 		}
 	}
 	outer, inner := stripWorkers[T](base.links.atoms, len(strips), workers)
-	if base.links.group != nil { // which do one thing together at a time
+	if base.links.group != nil { // ranks work on one strip at a time
 		outer, inner = 1, parallel.Workers(workers)
 	}
 	samples, atoms := make([]*stripSpace[T], outer), make([]*atomSpace[T], outer)
@@ -169,21 +169,22 @@ func unitRows[T Float](ctx context.Context, views []Block[T], filters []*Filter[
 	})
 }
 
-// GrowthError reports that Smooth made rows grow beyond the range of their type, in a view that some samples lack.
+// GrowthError says that Smooth made rows grow beyond the range of their type, in a view that some samples lack.
 type GrowthError struct {
-	View  int // its place among the views that Smooth was given
+	View  int // its place in the views of Smooth
 	Steps int
 }
 
+// Error names the view and the cure.
 func (e *GrowthError) Error() string {
-	return fmt.Sprintf("neighbor: view %d: in %d steps of the filter rows grow beyond what their type can hold, since samples "+
-		"lack the view: want fewer steps", e.View, e.Steps)
+	return fmt.Sprintf("neighbor: view %d: rows overflow in %d steps of the filter, because samples "+
+		"lack the view; use fewer steps", e.View, e.Steps)
 }
 
-// maxSteps bounds the steps that rows are taken along a graph.
+// maxSteps bounds the steps along a graph.
 const maxSteps = 1000
 
-// operand returns the parts of an operator that is there.
+// operand returns the parts of an operator, an error for nil.
 func operand[T Float](op Operator) (part[T], error) {
 	if err := checkOperator(op); err != nil {
 		return part[T]{}, err
@@ -205,13 +206,13 @@ func checkBlocks[T Float](ctx context.Context, views []Block[T], n, workers int)
 	})
 }
 
-// stripBytes bounds the memory of the strips that are worked on at a time.
+// stripBytes bounds the memory of the strips in work (bytes).
 const stripBytes = 512 << 20
 
 // stripTables is the number of tables of a strip's columns, a row for each atom, that its steps take.
 const stripTables = 16
 
-// stripWorkers shares the workers out: strips side by side, and workers in each.
+// stripWorkers returns the number of strips side by side, and the number of workers in each.
 func stripWorkers[T Float](atoms, strips, workers int) (outer, inner int) {
 	workers = parallel.Workers(workers)
 	one := stripTables * atoms * stripColumns * int(unsafe.Sizeof(T(0)))
@@ -276,7 +277,7 @@ func toUnit[T Float](row []T) {
 	}
 }
 
-// strip is some columns of a view, which go through all steps by themselves.
+// strip is some columns of a view, which are filtered together.
 type strip[T Float] struct {
 	view       *Block[T]
 	filter     *Filter[T]
@@ -284,7 +285,7 @@ type strip[T Float] struct {
 	from, cols int
 }
 
-// stripSpace is the memory for a strip that goes through its steps sample by sample, as those of a graph do.
+// stripSpace is the memory for a strip of a graph, which is filtered sample by sample.
 type stripSpace[T Float] struct {
 	part part[T]
 	rows [2][]T // of n rows each
@@ -371,7 +372,7 @@ func (s *strip[T]) start(ctx context.Context, workers int, dst []T, width int, s
 	})
 }
 
-// product sets dst to A·x, passes every row of it through then with that of x_0, and zeroes rows that lack the view.
+// product sets dst to A·x, calls then with every row and its row of x_0, and zeroes rows that lack the view.
 func (s *strip[T]) product(
 	ctx context.Context, workers int, w *stripSpace[T], dst, x []T, width int, then func(i int, x0, ai []T),
 ) error {
@@ -403,7 +404,6 @@ func (s *strip[T]) factor(i int) T {
 	return s.factors[i]
 }
 
-// eachRow calls f for every row.
 func eachRow(ctx context.Context, workers, n int, f func(i int)) error {
 	return parallel.For(ctx, workers, (n+gatherRows-1)/gatherRows, func(_, b int) error {
 		for i := b * gatherRows; i < min((b+1)*gatherRows, n); i++ {
@@ -413,8 +413,8 @@ func eachRow(ctx context.Context, workers, n int, f func(i int)) error {
 	})
 }
 
-// applyRows is the number of new samples that are filtered together: so many that each row of a table of some thousand atoms
-// is taken several times while it is in cache.
+// applyRows is the number of new samples that are filtered together. Each row of a table of some thousand atoms is then read
+// several times while it is in cache.
 const applyRows = 1024
 
 // Apply filters new samples in place, with the links that Index.Attach returned for them. A sample with the row and the links of
@@ -487,7 +487,7 @@ func (f *Filter[T]) apply(ctx context.Context, layout *layout[T], x Block[T], wo
 	})
 }
 
-// rowPools hold memory for rows that was given back, of float32 and of float64.
+// rowPools hold released memory for rows, of float32 and of float64.
 var rowPools [2]sync.Pool
 
 func rowPool[T Float]() *sync.Pool {
@@ -497,7 +497,7 @@ func rowPool[T Float]() *sync.Pool {
 	return &rowPools[1]
 }
 
-// takeRows returns memory for some values, with whatever it held before.
+// takeRows returns memory for some values, with undefined content.
 func takeRows[T Float](size int) *[]T {
 	x, _ := rowPool[T]().Get().(*[]T)
 	if x == nil || cap(*x) < size {

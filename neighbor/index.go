@@ -21,24 +21,24 @@ type Config struct {
 	ExactUpTo int
 	Landmarks int // M, at most n; 0: n/4, at least 40 and at most 1,000
 	Nearest   int // s, the landmarks of a sample, below M; 0: 5
-	// Adapt lengthens short rows of new samples before they are attached to an exact index, see Attach. It is for rows that had
-	// norm 1 before they were cut to their leading directions.
+	// Adapt lengthens short rows of new samples before they are attached to an exact index, see Attach. Set it for rows at norm 1
+	// that were then cut to their leading directions.
 	Adapt   bool
-	Seed    uint64 // of the samples that landmarks start from
+	Seed    uint64 // for drawing the samples that landmarks begin with
 	Workers int    // goroutines; 0: GOMAXPROCS
-	// Single stores the weights of links to landmarks in float32 alone if the views are float32. That takes a third of the
-	// memory. Products in float32 do not change. Products in float64, Links.Row, and what Filter and Fill compute for samples
-	// that lack views use the rounded weights. Links.Row then returns a copy of the weights.
+	// Single stores the weights of links to landmarks in float32 only if the views are float32, in a third of the memory.
+	// Products in float32 do not change. Products in float64, Links.Row (which then copies), and Filter and Fill for absent views
+	// use the rounded weights.
 	Single bool
-	// Device, if not nil, computes the products of the search for neighbours and landmarks. Distances are then compared here, so
-	// that results differ only where products differ by less than their rounding error.
+	// Device, if not nil, computes the products of the search for neighbours and landmarks. Distances are then compared here.
+	// Results differ only where products differ by less than their rounding error.
 	Device rows.Device
 
 	spread // with a group, the operator is of the samples of all ranks, by landmarks alone
 }
 
-// spread has the group of processes that have the samples together. A fit sets it. Its name keeps the field, whose type no other
-// module can name, out of the documentation of Config.
+// spread holds the group of processes that hold the samples. A fit sets it. The unexported name hides the field from the
+// documentation of Config, because other modules cannot name its type.
 type spread = ranks.Spread
 
 const (
@@ -72,9 +72,9 @@ func (c Config) complete() (Config, error) {
 // Index is an operator over samples, to which new samples can be attached. It is immutable and safe for concurrent use.
 type Index[T Float] struct {
 	cfg     Config
-	given   []Space   // as Build got them
-	spaces  []Space   // the same with numbers of views of the sources, see doubled
-	weights []float64 // of the spaces, of sum 1
+	given   []Space   // as passed to Build
+	spaces  []Space   // given, with the numbers of views in the sources, see doubled
+	weights []float64 // of the spaces; their sum is 1
 	dims    []int     // of the views
 	op      Operator
 
@@ -82,7 +82,7 @@ type Index[T Float] struct {
 	sets  []*landmarks[T] // of each space
 }
 
-// exactIndex is what attaching to mutual neighbours needs.
+// exactIndex holds the data for attaching to mutual neighbours.
 type exactIndex[T Float] struct {
 	src    *source[T]
 	places []*place[T]
@@ -91,31 +91,31 @@ type exactIndex[T Float] struct {
 	degree [][]float64 // of each space's graph before it was normalised
 	cover  []float64
 	graph  *Links
-	twins  *twins[T] // over all views that a space has
+	twins  *twins[T] // over all views of the spaces
 
-	// What follows is there after once.
+	// The following fields are set in once.
 	once   sync.Once
 	limits [][]limit // of each space and sample
-	over   [][]T     // the bias of its scores less the limit
+	over   [][]T     // the bias of the scores less the limit
 	most   []float64 // of each space, the largest finite limit
 
 	packing sync.Once
-	words   *wordBase[T] // the samples, where products with them are made in words; else nil
+	words   *wordBase[T] // the samples, if products with them are computed in words; else nil
 
 	attachers sync.Pool // of *attacher[T]
 }
 
 // Build returns the index of samples. Its operator is the weighted mean of the graphs of the spaces: exact neighbours up to
 // Config.ExactUpTo samples, landmarks above. A sample that lacks views is joined as strongly as others. An index of exact
-// neighbours refers to the views, which must not change while it is used. An index of landmarks does not.
+// neighbours refers to the views, which must not change while the index is used. An index of landmarks does not.
 //
 // Landmarks in float32 need values near zero. If all samples have a common offset of a thousand times their spread, or if the
 // squares of values vanish, some landmarks are not the nearest. Centre and scale such views first.
 //
 // If the views have 16 million values or more, Build returns unused memory to the system after each space.
 //
-// It returns an error for a configuration, views or spaces that do not fit and for values that are not finite, and the context's
-// error if ctx is cancelled.
+// Build returns an error for a configuration, views or spaces that do not fit, and for values that are not finite. If ctx is
+// cancelled, it returns the context's error.
 func Build[T Float](ctx context.Context, views []View[T], spaces []Space, cfg Config) (*Index[T], error) {
 	if err := parallel.CheckContext(ctx); err != nil {
 		return nil, fmt.Errorf("neighbor: %w", err)
@@ -150,7 +150,7 @@ func Build[T Float](ctx context.Context, views []View[T], spaces []Space, cfg Co
 	return x, nil
 }
 
-// prepare checks what an index is made of.
+// prepare checks the arguments of Build.
 func prepare[T Float](ctx context.Context, views []View[T], spaces []Space, cfg Config) (*source[T], *Index[T], error) {
 	cfg, err := cfg.complete()
 	if err != nil {
@@ -196,7 +196,7 @@ func (x *Index[T]) doubles() bool {
 	return slices.ContainsFunc(x.given, func(p Space) bool { return p.Filled })
 }
 
-// asPresent returns a space of filled views with the same views as they are.
+// asPresent returns a space of filled views with the views as they are.
 func (x *Index[T]) asPresent(p Space) Space {
 	out := Space{Weight: p.Weight}
 	for _, v := range p.Views {
@@ -242,7 +242,7 @@ func (x *Index[T]) buildLandmarks(ctx context.Context, src *source[T], device ro
 		} else if m, err = findLandmarks(ctx, src, p, c, uint64(q), memory); err != nil {
 			return err
 		}
-		if p.Filled { // Samples are linked by the views that they have, as new ones will be.
+		if p.Filled { // Samples are linked by the views that they have, like new samples.
 			m.space = x.asPresent(p)
 		}
 		if parts[q], err = m.link(ctx, src, c); err != nil {
@@ -256,7 +256,7 @@ func (x *Index[T]) buildLandmarks(ctx context.Context, src *source[T], device ro
 		if q == len(x.spaces)-1 {
 			memory = nil
 		}
-		rows.ReturnMemory(src.n * src.width(x.sourceViews())) // what finding landmarks and packing them took
+		rows.ReturnMemory(src.n * src.width(x.sourceViews())) // the memory of finding and packing landmarks
 	}
 	b, err := join(ctx, x.sets, parts, x.weights, c)
 	if err != nil {
@@ -266,8 +266,8 @@ func (x *Index[T]) buildLandmarks(ctx context.Context, src *source[T], device ro
 	return nil
 }
 
-// usedViews returns the views that a space has, in order, by their numbers in the sources as they are, not filled: those are
-// what a new sample can be equal in.
+// usedViews returns the views of all spaces, in order, by their numbers in the sources as they are, not filled. New samples are
+// compared with the index in these views.
 func (x *Index[T]) usedViews() []int {
 	used := make([]bool, len(x.dims))
 	for _, p := range x.given {

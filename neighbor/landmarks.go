@@ -13,14 +13,13 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// landmarkConfig says how landmarks are found and samples are linked to them. The zero value of a field means what its
-// comment says.
+// landmarkConfig sets how landmarks are found and samples are linked to them.
 type landmarkConfig struct {
 	Count   int         // M, at most n; 0: n/4, at least 40 and at most 1,000
 	Nearest int         // s, the landmarks of a sample, below M; 0: 5
 	Seed    uint64      // of the samples that the landmarks start from
 	Workers int         // goroutines; 0: GOMAXPROCS
-	Device  rows.Device // of the products; nil: they are made here
+	Device  rows.Device // computes the products; nil: this process
 	Single  bool        // see Config.Single
 }
 
@@ -31,14 +30,14 @@ const (
 	lloydSteps         = 3
 	samplesPerLandmark = 20
 	landmarkStream     = 0x1a2d3a5c
-	// spareNearest is the number of further landmarks by product among which exact distances choose.
+	// spareNearest is the number of further landmarks, by product, from which exact distances select.
 	spareNearest = 3
 )
 
 // DefaultLandmarks returns the default number of landmarks of n samples: n/4, at least 40, at most 1,000, and at most n.
 func DefaultLandmarks(n int) int { return min(n, defaultLandmarks, max(n/4, leastLandmarks)) }
 
-// complete fills what is zero and checks the rest for n samples.
+// complete fills in defaults and checks the rest for n samples.
 func (c landmarkConfig) complete(n int) (landmarkConfig, error) {
 	if c.Count == 0 {
 		c.Count = DefaultLandmarks(n)
@@ -55,7 +54,6 @@ func (c landmarkConfig) complete(n int) (landmarkConfig, error) {
 	return c, nil
 }
 
-// landmarks are the landmarks of a space.
 type landmarks[T Float] struct {
 	space     Space
 	nearest   int
@@ -68,17 +66,17 @@ type landmarks[T Float] struct {
 	longest float64
 	views   *lazyPanels[T] // of each view, for rows that do not lie in memory
 
-	// What products with rows that do take, see packRows, is made once it is needed, for most graphs take no new samples.
+	// The products with rows in memory (packRows) are packed when they are first needed: most graphs get no new samples.
 	packing *sync.Once
 	heads   []*head[T]
 	width   int
 	short   bool // bounds take far less time than scores
 	rows    []T
 	bounds  *kernel.Panel[T]
-	bytes   *byteBounds[T] // nil: they are not fast
+	bytes   *byteBounds[T] // nil: bounds by bytes are not fast
 	whole   *lazyPanel[T]
 
-	spaces *sync.Pool // of *landmarkSpace[T], for samples with the features of the landmarks' own
+	spaces *sync.Pool // of *landmarkSpace[T], for samples with the features of the landmarks
 }
 
 // lazyPanel is a panel that is packed when it is first needed.
@@ -104,13 +102,13 @@ func (m *landmarks[T]) viewPanels() []kernel.Panel[T] {
 	return m.views.panels
 }
 
-// unpack lets go of what products take, until they are taken again.
+// unpack releases the packed landmarks until they are packed again.
 func (m *landmarks[T]) unpack() {
 	m.packing, m.rows, m.bounds, m.bytes, m.spaces = new(sync.Once), nil, nil, nil, new(sync.Pool)
 	m.whole, m.views = new(lazyPanel[T]), new(lazyPanels[T])
 }
 
-// ready makes what products with the centroids need but for what they are packed in.
+// ready computes the norms and the views that products with the centroids need.
 func (m *landmarks[T]) ready(ctx context.Context, workers int) error {
 	views := make([]View[T], len(m.centroids))
 	for q, c := range m.centroids {
@@ -142,7 +140,7 @@ func (m *landmarks[T]) ready(ctx context.Context, workers int) error {
 // landmarkSpace is one worker's memory for the products of a block of samples with the landmarks.
 type landmarkSpace[T Float] struct {
 	room int   // samples
-	y    [][]T // products, the first of which become scores or bounds
+	y    [][]T // products; the first become scores or bounds
 	near []found
 	buf  [2][]T
 
@@ -150,14 +148,14 @@ type landmarkSpace[T Float] struct {
 	along       []T // heads of one view
 	bytes       []uint8
 	step        []T       // of the bytes of each sample
-	over        []float64 // what is to be added to the bounds' limit, for each sample
+	over        []float64 // added to the bounds' limit, for each sample
 	list        []int32
 	others      []int32 // a second list
 	scores      []T
-	left        int // landmarks that were not passed over, in a block
-	skip        int // blocks that are to be done without bounds
+	left        int // landmarks that the bounds left, in a block
+	skip        int // blocks to do without bounds
 
-	among *candidates // of the samples at hand, as a device found them; else nil
+	among *candidates // of the current samples, by a device; else nil
 }
 
 // newSpace returns the memory for blocks of samples of src.
@@ -167,7 +165,7 @@ func (m *landmarks[T]) newSpace(src *source[T]) *landmarkSpace[T] {
 	if src.inMemory(m.space.Views) {
 		w.y, w.rows = w.y[:1], make([]T, w.room*m.width)
 		most, _ := headSize[T]()
-		short := (most+2)*len(m.centroids) + kernel.ByteUnit // heads may grow
+		short := (most+2)*len(m.centroids) + kernel.ByteUnit // heads may get longer
 		w.short, w.bytes = make([]T, w.room*short), make([]uint8, w.room*short)
 		w.step, w.over = make([]T, w.room), make([]float64, w.room)
 		w.along = make([]T, w.room*kernel.Pad(most))
@@ -180,7 +178,7 @@ func (m *landmarks[T]) newSpace(src *source[T]) *landmarkSpace[T] {
 	return w
 }
 
-// takeSpace is newSpace with memory that was given back, where there is some that fits.
+// takeSpace is newSpace with released memory, if some fits.
 func (m *landmarks[T]) takeSpace(src *source[T]) *landmarkSpace[T] {
 	m.packing.Do(m.packRows)
 	w, _ := m.spaces.Get().(*landmarkSpace[T])
@@ -190,8 +188,8 @@ func (m *landmarks[T]) takeSpace(src *source[T]) *landmarkSpace[T] {
 	return w
 }
 
-// multiply sets w.y to the scores of the samples from lo to hi, to lower bounds of them where the landmarks of the lowest are
-// looked for, or to the products that scores come from.
+// multiply sets w.y to the products that scores come from. With prune, it sets w.y[0] to the scores of the samples from lo to hi,
+// or to lower bounds of them.
 func (m *landmarks[T]) multiply(src *source[T], lo, hi int, prune bool, w *landmarkSpace[T]) {
 	ld := Stride(m.count)
 	if w.rows == nil {
@@ -209,9 +207,9 @@ func (m *landmarks[T]) multiply(src *source[T], lo, hi int, prune bool, w *landm
 	kernel.Mul(hi-lo, w.rows, m.width, m.wholePanel(), w.y[0], ld, false)
 }
 
-// closest calls f, in order, for the samples from lo to hi, at most blockRows, that have a view of the space, with their
-// `want` nearest landmarks by squared distance, the lower number first of equal ones. exact says that the distances shall be
-// good to a thousandth of their spread; else they are as products give them.
+// closest calls f, in order, for the samples from lo to hi, at most blockRows, that have a view of the space. It passes their
+// `want` nearest landmarks by squared distance; of equal distances the lower number is first. With exact, distances have an error
+// of at most a thousandth of their spread; else they come from products.
 func (m *landmarks[T]) closest(
 	src *source[T], lo, hi, want int, exact bool, w *landmarkSpace[T], f func(i int, near []found),
 ) {
@@ -251,14 +249,14 @@ func (m *landmarks[T]) closest(
 	m.after(hi-lo, w)
 }
 
-// scoreGroup is the number of scores that are compared with the worst so far at once.
+// scoreGroup is the number of scores that are compared with the current worst at once.
 const scoreGroup = 8
 
 // lowest appends the `keep` lowest scores to near, in increasing order, the lower number first of equal ones.
 func lowest[T Float](scores []T, keep int, near []found) []found {
 	worst := T(math.Inf(1))
 	for j := 0; j < len(scores); {
-		if len(near) == keep { // Most groups have none that matters.
+		if len(near) == keep { // Most groups have none that is low enough.
 			for ; j+scoreGroup <= len(scores); j += scoreGroup {
 				g := (*[scoreGroup]T)(scores[j:])
 				if g[0] < worst || g[1] < worst || g[2] < worst || g[3] < worst ||
@@ -287,7 +285,7 @@ func lowest[T Float](scores []T, keep int, near []found) []found {
 	return near
 }
 
-// missing is the factor of a sum over the views that a sample has to one over all.
+// missing returns the factor from a sum over the views that a sample has to a sum over all.
 func (m *landmarks[T]) missing(src *source[T], i int) float64 {
 	shared := 0
 	for _, v := range m.space.Views {
@@ -298,8 +296,8 @@ func (m *landmarks[T]) missing(src *source[T], i int) float64 {
 	return float64(len(m.space.Views)) / float64(shared)
 }
 
-// scores turns the products of sample i in w.y into scores in w.y[0]: squared distances over the views that it has, less a
-// constant of the sample.
+// scores turns the products of sample i in w.y into scores in w.y[0]: squared distances over the sample's views, less a constant
+// of the sample.
 func (m *landmarks[T]) scores(src *source[T], i, at int, w *landmarkSpace[T]) {
 	total := w.y[0][at : at+m.count]
 	shared := 0
@@ -321,8 +319,8 @@ func (m *landmarks[T]) scores(src *source[T], i, at int, w *landmarkSpace[T]) {
 	}
 }
 
-// distances adds the constant of sample i, which makes scores squared distances, or takes the distances themselves where the
-// rounding of the products could be seen in them.
+// distances adds the constant of sample i, which makes scores squared distances. If the rounding of the products could matter, it
+// computes the distances themselves.
 func (m *landmarks[T]) distances(src *source[T], i int, near []found, w *landmarkSpace[T]) {
 	own := src.length(m.space.Views, i)
 	bound := noise[T](src.width(m.space.Views), math.Sqrt(own), m.longest) * float64(len(m.space.Views))
@@ -345,14 +343,14 @@ func (m *landmarks[T]) distances(src *source[T], i int, near []found, w *landmar
 	slices.SortFunc(near, byDistance)
 }
 
-// link returns the links of the samples to the nearest landmarks: weights d_(s+1) − d_j of squared distances, of sum 1; equal
-// weights where the s+1 nearest are equally far. A sample without a view of the space has none.
+// link returns the links of the samples to the nearest landmarks: weights d_(s+1) − d_j of squared distances, divided by their
+// sum. If the s+1 nearest are equally far, the weights are equal. A sample without a view of the space has no links.
 func (m *landmarks[T]) link(ctx context.Context, src *source[T], c landmarkConfig) (*Links, error) {
 	among, err := m.findOn(ctx, src, c.Device)
 	if err != nil {
 		return nil, err
 	}
-	// Every sample has room for as many links as there are nearest landmarks.
+	// Every sample has room for m.nearest links.
 	room := m.nearest
 	out := newLinks(src.n, m.count, src.n*room, false)
 	out.group = src.group
@@ -389,7 +387,7 @@ func linkWeights(near []found, cols []int32, vals []float64) ([]int32, []float64
 		near[r].square = far - near[r].square
 		total += near[r].square
 	}
-	for r := 1; r < len(near); r++ { // They are few.
+	for r := 1; r < len(near); r++ { // near is short.
 		for at := r; at > 0 && near[at].index < near[at-1].index; at-- {
 			near[at], near[at-1] = near[at-1], near[at]
 		}
@@ -428,8 +426,8 @@ func (m *landmarks[T]) setScale(ctx context.Context, l *Links, workers int) erro
 	return nil
 }
 
-// join sets the links of several spaces side by side, B: √(weight of the space) × link × scale of the landmark, divided by
-// √(the share of the weight of the spaces in which the sample has links).
+// join puts the links of several spaces side by side, B: √(weight of the space) × link × scale of the landmark, divided by √(the
+// share of the weight of the spaces in which the sample has links).
 func join[T Float](
 	ctx context.Context, sets []*landmarks[T], parts []*Links, weights []float64, c landmarkConfig,
 ) (*Links, error) {

@@ -12,15 +12,15 @@ import (
 
 const gatherRows = 256
 
-// chunkRows is the number of n samples over which a sum of a factor is taken at a time: a strip of them stays in a core's
-// second-level cache.
+// chunkRows returns the number of samples, of n, in one partial sum of a factor. A strip of them stays in a core's second-level
+// cache.
 func chunkRows(n int) int { return parallel.ChunkRows(n, parallel.MaxChunk) }
 
-// layout is links as products need them.
+// layout holds links in the form for products.
 type layout[T Float] struct {
 	links  *Links
 	values []T // of the links
-	// chunks are there for a factor.
+	// chunks are the parts of a factor; nil for a graph.
 	chunks []transposed[T]
 }
 
@@ -131,7 +131,7 @@ func (p *part[T]) table(ctx context.Context, workers int, x []T, ld int) ([]T, e
 	}
 	p.tree.Reset()
 	var mu sync.Mutex
-	var taken []*[]T // by the goroutines
+	var taken []*[]T // one for each goroutine
 	defer func() {
 		for _, b := range taken {
 			giveRows(b)
@@ -180,7 +180,7 @@ func (p *part[T]) product(ctx context.Context, workers int, dst, x []T, ld int) 
 	return p.gatherAll(ctx, workers, dst, table, ld, nil)
 }
 
-// gatherAll sets all rows of dst, with the stride ld, to L·table, each of which then sees while it is in cache.
+// gatherAll sets all rows of dst, with the stride ld, to L·table. It calls then for each row while the row is in cache.
 func (p *part[T]) gatherAll(ctx context.Context, workers int, dst, table []T, ld int, then func(i int, row []T)) error {
 	n := p.links.n
 	return parallel.For(ctx, workers, (n+gatherRows-1)/gatherRows, func(_, b int) error {
@@ -193,7 +193,7 @@ func (p *part[T]) gatherAll(ctx context.Context, workers int, dst, table []T, ld
 	})
 }
 
-// mul multiplies with the memory of an earlier product, where there is one to be had.
+// mul multiplies with the memory of an earlier product, if there is some.
 func mul[T Float](ctx context.Context, p part[T], memory *sync.Pool, workers int, dst, x []T, ld int) error {
 	if had, _ := memory.Get().(*part[T]); had != nil {
 		p = *had

@@ -12,11 +12,11 @@ import (
 // the landmarks of a Factor. It is immutable and safe for concurrent use.
 type Links struct {
 	n, atoms int
-	group    *ranks.Group // processes that hold the other samples; nil: these are all
+	group    *ranks.Group // processes that hold the other samples; nil: there are none
 	ptr      []int        // row i has the entries from ptr[i] to ptr[i+1]
 	col      []int32      // increasing in a row
 	val      []float64    // > 0
-	single   []float32    // in place of val where they are kept in float32 alone, see Config.Single
+	single   []float32    // in place of val if weights are kept in float32 only, see Config.Single
 }
 
 // NewLinks returns the matrix of n samples and the given number of atoms. Row i has weights[ptr[i]:ptr[i+1]] in the columns
@@ -24,7 +24,7 @@ type Links struct {
 // weight is not positive and finite.
 func NewLinks(n, atoms int, ptr []int, cols []int32, weights []float64) (*Links, error) {
 	if n < 1 || atoms < 1 || len(ptr) != n+1 || ptr[0] != 0 || len(cols) != len(weights) || ptr[n] != len(cols) {
-		return nil, fmt.Errorf("neighbor: %d×%d links of %d offsets, %d columns and %d weights", n, atoms,
+		return nil, fmt.Errorf("neighbor: %d×%d links do not fit %d offsets, %d columns and %d weights", n, atoms,
 			len(ptr), len(cols), len(weights))
 	}
 	for i := range n {
@@ -68,7 +68,7 @@ func (l *Links) Len() int { return l.n }
 // samples returns the number of samples of all ranks.
 func (l *Links) samples() int { return l.group.Total(l.n) }
 
-// sum describes a sum of the given size over the samples of all ranks.
+// sum describes a sum of size values over the samples of all ranks.
 func (l *Links) sum(what string, workers, size int) ranks.RowSum {
 	return ranks.RowSum{What: what, Workers: workers, Rows: l.n, Chunk: chunkRows(l.samples()), Size: size}
 }
@@ -88,7 +88,6 @@ func (l *Links) Row(i int) (atoms []int32, weights []float64) {
 	return l.col[lo:hi], l.val[lo:hi]
 }
 
-// weight returns that of link e.
 func (l *Links) weight(e int) float64 {
 	if l.single != nil {
 		return float64(l.single[e])
@@ -96,7 +95,7 @@ func (l *Links) weight(e int) float64 {
 	return l.val[e]
 }
 
-// weightsOf returns the weights in T, those of the links themselves where they are kept so.
+// weightsOf returns the weights in T, without a copy if they are stored in T.
 func weightsOf[T Float](l *Links) []T {
 	if x, ok := any(l.single).([]T); ok && l.single != nil {
 		return x
@@ -111,7 +110,7 @@ func weightsOf[T Float](l *Links) []T {
 	return out
 }
 
-// appendRow adds a sample with the given links; it is for links that are being made.
+// appendRow adds a sample with the given links, while links are built.
 func (l *Links) appendRow(cols []int32, weights []float64) {
 	l.col, l.val = append(l.col, cols...), append(l.val, weights...)
 	l.ptr = append(l.ptr, len(l.col))

@@ -10,10 +10,10 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// findLandmarks returns the landmarks of a space: samples chosen at random, then three Lloyd steps over at most 20 samples
-// for each. A landmark that no sample is nearest to stays where it is. With absent views, samples are chosen among those that
-// have a view of the space, as long as there are enough; a landmark's part in a view is the mean of its samples that have it,
-// and until it has one the mean of all. memory has an entry for each view, for the samples at work.
+// findLandmarks returns the landmarks of a space: samples chosen at random, then three Lloyd steps over at most 20 samples for
+// each. A landmark that is nearest to no sample does not move. With absent views, samples are chosen among those that have a view
+// of the space, if there are enough. The part of a landmark in a view is the mean of its samples that have the view, or the mean
+// of all if none has. memory has an entry for each view, for the samples in work.
 func findLandmarks[T Float](
 	ctx context.Context, src *source[T], space Space, c landmarkConfig, stream uint64, memory [][]T,
 ) (*landmarks[T], error) {
@@ -33,7 +33,7 @@ func (c *landmarkConfig) rng(stream uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(c.Seed, landmarkStream^stream))
 }
 
-// moveLandmarks returns the landmarks of a space from some samples in random order, of its views alone.
+// moveLandmarks returns the landmarks of a space from some samples in random order, whose source has only the views of the space.
 func moveLandmarks[T Float](
 	ctx context.Context, sub *source[T], space Space, c landmarkConfig,
 ) (_ *landmarks[T], err error) {
@@ -96,8 +96,8 @@ func moveLandmarks[T Float](
 	return m, m.ready(ctx, c.Workers)
 }
 
-// someSamples returns count of the samples of all ranks in random order. The first of them, `starts`, have one of the views, if
-// so many do: where a landmark can start from.
+// someSamples returns count of the samples of all ranks in random order. The first `starts` of them have one of the views, if
+// there are enough such samples: landmarks begin there.
 func someSamples[T Float](
 	rng *rand.Rand, src *source[T], views []int, count, starts int,
 ) ([]int, error) {
@@ -136,8 +136,8 @@ func someSamples[T Float](
 	return append(first, rest...)[:count], nil
 }
 
-// shuffled returns the first count of n numbers in random order, and what stands at places from count on, where that is not the
-// place's own number. It takes memory for the first alone.
+// shuffled returns the first count of n numbers in random order. moved has the numbers at places from count on that are not the
+// place itself. Its memory grows with count only.
 func shuffled(rng *rand.Rand, n, count int) (order []int, moved map[int]int) {
 	order, moved = make([]int, count), make(map[int]int, count)
 	for i := range order {
@@ -158,8 +158,7 @@ func shuffled(rng *rand.Rand, n, count int) (order []int, moved map[int]int) {
 	return order, moved
 }
 
-// take returns the given samples with the given views as a source of their own, view q in memory[q], which it makes larger where
-// it must.
+// take returns the given samples with the given views as a source, view q in memory[q], which take enlarges if needed.
 func (s *source[T]) take(ctx context.Context, views []int, samples []int, memory [][]T, workers int) (*source[T], error) {
 	out := make([]View[T], len(views))
 	for q, v := range views {
@@ -190,7 +189,7 @@ func (s *source[T]) take(ctx context.Context, views []int, samples []int, memory
 	return newSource(ctx, nil, out, workers)
 }
 
-// fill sets the rows of x whose samples, the first `count`, lack view v to the mean of all samples that have it.
+// fill sets the rows of x whose samples, the first `count`, lack view v to the mean of all present rows.
 func (s *source[T]) fill(v, count int, x []T) {
 	d := s.dims[v]
 	mean, buf, present := make([]float64, d), make([]T, d), 0

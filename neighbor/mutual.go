@@ -14,10 +14,10 @@ import (
 //
 //	D_ij = exp(−d_ij²/d_ik²) for the neighbours j of i, d_ik the distance of the last,    A = min(D, Dᵀ) + rest·(D + Dᵀ),
 //
-// normalised to deg^−½ A deg^−½ with the row sums deg of A. Where all neighbours of i are at distance 0, their D_ij is 1. A
-// sample without edges has an empty row. All eigenvalues are from −1 to 1.
+// The graph is normalised to deg^−½ A deg^−½ with the row sums deg of A. If all neighbours of i are at distance 0, their D_ij is
+// 1. A sample without edges has an empty row. All eigenvalues are from −1 to 1.
 //
-// It returns an error if the lists are not those of K neighbours of N samples, or rest is negative or not finite.
+// Mutual returns an error if the lists do not have K neighbours of N samples, or if rest is negative or not finite.
 func Mutual(l *Lists, rest float64) (*Graph, error) {
 	if err := l.check(); err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (l *Lists) checkSample(i int) error {
 	return nil
 }
 
-// last returns the squared distance of sample i's last neighbour, and how many there are.
+// last returns the squared distance of sample i's last neighbour, and the number of its neighbours.
 func (l *Lists) last(i int) (square float64, count int) {
 	for r := l.K - 1; r >= 0; r-- {
 		if l.Index[i*l.K+r] >= 0 {
@@ -78,7 +78,6 @@ func closeness(square, scale float64) float64 {
 	return math.Exp(-square / scale)
 }
 
-// directed returns D.
 func (l *Lists) directed() *Links {
 	d := &Links{atoms: l.N, ptr: []int{0}}
 	var near []found
@@ -98,7 +97,7 @@ func (l *Lists) directed() *Links {
 	return d
 }
 
-// mutual returns the normalised graph and the degrees before.
+// mutual returns the normalised graph and its degrees before normalisation.
 func (l *Lists) mutual(rest float64) (*Links, []float64) {
 	d := l.directed()
 	t := d.transpose()
@@ -146,7 +145,7 @@ func mergeRows(a, b *Links, i int, f func(j int32, x, y float64)) {
 	}
 }
 
-// covered returns, for each sample, the weight of the parts in which it has links.
+// covered returns, for each sample, the weight of the parts in which the sample has links.
 func covered(parts []*Links, weights []float64) []float64 {
 	c := make([]float64, parts[0].n)
 	for i := range c {
@@ -159,7 +158,7 @@ func covered(parts []*Links, weights []float64) []float64 {
 			}
 		}
 		if whole {
-			c[i] = 1 // not 1 but for rounding
+			c[i] = 1 // exactly 1, without rounding error
 		}
 	}
 	return c

@@ -46,7 +46,7 @@ func Nearest[T Float](ctx context.Context, views []View[T], spaces []Space, k, w
 	return nearest(ctx, src, newPlaces(src, hashes, spaces, k), k, workers, nil)
 }
 
-// nearest is Nearest on checked views; the places are made for at least k neighbours.
+// nearest is Nearest on checked views. The places must be made for at least k neighbours.
 func nearest[T Float](
 	ctx context.Context, src *source[T], places []*place[T], k, workers int, device rows.Device,
 ) ([]*Lists, error) {
@@ -58,14 +58,14 @@ func nearest[T Float](
 	return s.finish(ctx, workers, nil)
 }
 
-// search looks for the nearest of the samples of base to each sample of query.
+// search finds the nearest samples of base to each sample of query.
 type search[T Float] struct {
 	base, query *source[T]
-	self        bool // query is base, and nobody is its own neighbour
+	self        bool // query is base, and no sample is its own neighbour
 	k, keep     int
 	spaces      []*plan[T]
 
-	words *wordBase[T] // the base samples where products are made in words; else nil
+	words *wordBase[T] // the base samples, if products are computed in words; else nil
 	asked wordQuery[T]
 }
 
@@ -75,18 +75,18 @@ const candidateSlack = 16
 // place is a space of the base samples.
 type place[T Float] struct {
 	views   []int
-	product []int   // of each of them, the view with its products
-	longest float64 // norm of a base sample
-	// hidden samples of base are equal to k+1 others before them, so nobody's neighbours. Without them, no more than k+1
-	// samples have one distance for the reason that they are equal.
+	product []int   // for each view of the space, the view that has its products
+	longest float64 // largest norm of a base sample
+	// hidden samples of base are equal to k+1 samples before them and so are neighbours of no sample. Without them, at most k+1
+	// equal samples have one distance.
 	hidden []bool
 	equals map[int32][]int32 // the first k+1 equal samples, by the first of them
 	first  []int32           // the first sample equal to a sample of base
 	bias   []T               // Σ_v ‖x_jv‖² of the base samples
-	seen   bool              // none is hidden
+	seen   bool              // no sample is hidden
 }
 
-// newPlaces returns the places of samples for the search of at most k neighbours. hashes are those of the rows.
+// newPlaces returns the places of samples for the search of at most k neighbours. hashes has the hashes of their rows.
 func newPlaces[T Float](src *source[T], hashes [][]uint64, spaces []Space, k int) []*place[T] {
 	out := make([]*place[T], len(spaces))
 	for q, sp := range spaces {
@@ -115,13 +115,13 @@ func newPlaces[T Float](src *source[T], hashes [][]uint64, spaces []Space, k int
 	return out
 }
 
-// plan is the search in one space. Products give the squared distances but for the norm of the query: the score.
+// plan is the search in one space. A score is a squared distance less the squared norm of the query.
 type plan[T Float] struct {
 	*place[T]
 	masked bool
 	score  []T // the lowest scores of each query in order, query.n×keep
 	index  []int32
-	slack  []T // of each query, more than twice the error of its scores
+	slack  []T // of each query, more than twice the error of a score
 }
 
 func newSearch[T Float](base, query *source[T], places []*place[T], k int) *search[T] {
@@ -130,7 +130,7 @@ func newSearch[T Float](base, query *source[T], places []*place[T], k int) *sear
 	return s
 }
 
-// begin makes it a new search, in the memory of the last.
+// begin starts a new search, in the memory of the last one.
 func (s *search[T]) begin(base, query *source[T], places []*place[T], k int) {
 	s.words = nil
 	s.base, s.query, s.k, s.keep = base, query, k, min(2*k+candidateSlack, base.n)
@@ -156,14 +156,14 @@ func (s *search[T]) setSlack(p *plan[T]) {
 	}
 }
 
-// worst is the score below which a base sample may still be among the nearest of query i: that of the last of its candidates, or
-// one that is above that of the k-th by more than rounding.
+// worst returns the score below which a base sample may still be among the nearest of query i: the score of the last candidate,
+// or a score that exceeds the k-th by more than rounding.
 func (s *search[T]) worst(p *plan[T], i int) T {
 	return min(p.score[(i+1)*s.keep-1], p.score[i*s.keep+min(s.k, s.keep)-1]+p.slack[i])
 }
 
-// offer puts base sample j with the score into query i's candidates. Samples come in increasing order, so that the lower index
-// is first of equal scores.
+// offer inserts base sample j with its score into query i's candidates. Samples come in increasing order, so that of equal scores
+// the lower index is first.
 func (p *plan[T]) offer(i, keep int, j int32, score T) {
 	scores, index := p.score[i*keep:(i+1)*keep], p.index[i*keep:(i+1)*keep]
 	at := keep - 1
@@ -186,7 +186,7 @@ func byDistance(a, b found) int {
 	return cmp.Compare(a.index, b.index)
 }
 
-// finish makes lists of the candidates, in the memory of others that are no longer needed.
+// finish makes lists of the candidates, in the memory of lists that are no longer needed.
 func (s *search[T]) finish(ctx context.Context, workers int, out []*Lists) ([]*Lists, error) {
 	for len(out) < len(s.spaces) {
 		out = append(out, &Lists{})
@@ -217,9 +217,9 @@ func (s *search[T]) finish(ctx context.Context, workers int, out []*Lists) ([]*L
 	return out, err
 }
 
-// nearest appends the neighbours of query i, at least k where there are so many, to near.
+// nearest appends the neighbours of query i to near, at least k if there are as many.
 func (s *search[T]) nearest(p *plan[T], i int, near []found, buf [2][]T) []found {
-	if s.self && !p.masked { // with masks, others may be at distance 0 too
+	if s.self && !p.masked { // with masks, other samples may be at distance 0 too
 		if equal := p.equals[p.first[i]]; len(equal) > s.k {
 			for _, j := range equal {
 				if int(j) != i {
@@ -230,8 +230,8 @@ func (s *search[T]) nearest(p *plan[T], i int, near []found, buf [2][]T) []found
 		}
 	}
 	scores, index := p.score[i*s.keep:(i+1)*s.keep], p.index[i*s.keep:(i+1)*s.keep]
-	// Among candidates whose scores differ by less than their error, the distances decide. Where the list may not hold
-	// all of those, every sample of base is looked at.
+	// If scores of candidates differ by less than their error, the distances decide. If the candidates may lack some of these
+	// samples, all samples of base are compared.
 	reach := float64(scores[min(s.k, s.keep)-1]) + 2*s.noise(p, i)
 	if last := float64(scores[s.keep-1]); s.keep < s.base.n && last <= reach && !math.IsInf(last, 1) {
 		return s.exhaust(p, i, near, buf)
@@ -248,7 +248,7 @@ func (s *search[T]) nearest(p *plan[T], i int, near []found, buf [2][]T) []found
 	return near
 }
 
-// noise bounds the error of the scores of query i, as that of squared distances.
+// noise bounds the error of the scores of query i, as squared distances.
 func (s *search[T]) noise(p *plan[T], i int) float64 {
 	bound := noise[T](s.base.width(p.views), math.Sqrt(s.query.length(p.views, i)), p.longest)
 	if p.masked { // a distance may be scaled up from one view

@@ -9,13 +9,13 @@
 //     search takes O(n·M·d).
 //
 // Build makes one of them from a list of spaces. A space is a view, or several views side by side. The number of samples decides
-// which kind.
+// between the two kinds.
 //
 // Smooth applies the low-pass filter x ← (x + A·x)/2 several times. It returns a Filter, which does the same to new samples that
-// Index.Attach has joined to the graph.
+// are attached by Index.Attach.
 //
-// A sample may lack views. In the graph of one view that it lacks it has no edges. Over several views, its squared distance to
-// another sample is the mean over the views that both have, times the number of views. Samples without a common view are no
+// A sample may lack views. In the graph of a single view that it lacks it has no edges. Over several views, its squared distance
+// to another sample is the mean over the views that both have, times the number of views. Samples without a common view are not
 // neighbours.
 //
 // Results have the same bits for any number of workers. Rows are samples. Matrices of samples and features are row-major.
@@ -59,14 +59,14 @@ func Dense[T Float](n, d, ld int, x []T, present []bool) (View[T], error) {
 // Space is a set of views in which distances are measured. Squared distances are summed over its views.
 type Space struct {
 	Views  []int
-	Weight float64 // of its graph among others, > 0; only the ratios count
-	// Filled says that the rows of absent views hold substitutes, as Fill makes them. Samples of the index then count as
-	// complete in this space. New samples are attached by the views that they have.
+	Weight float64 // weight of its graph, > 0; only the ratios of weights matter
+	// Filled says that the rows of absent views hold substitutes, as Fill makes them. Samples of the index then count as complete
+	// in this space. New samples are attached by their present views.
 	Filled bool
 }
 
-// Spaces returns the spaces of groups of views: one for each group, with its views side by side, and one for each single view.
-// The spaces of the groups have half of the weight, those of the single views the other half.
+// Spaces returns one space for each group of views, with the views side by side, and one for each single view. The groups
+// together have half of the weight, the single views the other half.
 func Spaces(groups ...[]int) []Space {
 	var joint, single []Space
 	views := 0
@@ -119,14 +119,14 @@ func shares(w []float64) ([]float64, error) {
 	total := 0.0
 	for s, x := range w {
 		if !(x > 0) || math.IsInf(x, 1) {
-			return nil, fmt.Errorf("neighbor: weight %v of graph %d is not positive and finite", x, s)
+			return nil, fmt.Errorf("neighbor: space %d: the weight %v is not positive and finite", s, x)
 		}
 		total += x
 	}
 	out := make([]float64, len(w))
 	for s, x := range w {
 		if out[s] = x / total; !(out[s] > 1e-300) {
-			return nil, fmt.Errorf("neighbor: weight %v of graph %d is too small beside the sum of all, %v", x, s, total)
+			return nil, fmt.Errorf("neighbor: space %d: the weight %v is too small beside the sum of all, %v", s, x, total)
 		}
 	}
 	return out, nil

@@ -13,9 +13,9 @@ import (
 type Operator interface {
 	// Len returns n.
 	Len() int
-	// Mul32 sets dst = A·x for n×ld matrices, row-major, ld a multiple of 16. dst is not x. Workers bounds the goroutines
-	// (0: GOMAXPROCS); the result does not depend on it. It returns an error if the sizes do not fit, and the context's if
-	// it is cancelled.
+	// Mul32 sets dst = A·x for n×ld matrices, row-major, ld a multiple of 16. dst must not be x. workers bounds the goroutines
+	// (0: GOMAXPROCS); the result does not depend on it. Mul32 returns an error if the sizes do not fit, and the context's error
+	// if ctx is cancelled.
 	Mul32(ctx context.Context, workers int, dst, x []float32, ld int) error
 	// Mul64 is Mul32 in float64.
 	Mul64(ctx context.Context, workers int, dst, x []float64, ld int) error
@@ -26,7 +26,7 @@ var (
 	_ Operator = (*Factor)(nil)
 )
 
-// checkOperator refuses an operator that is not there.
+// checkOperator returns an error for an operator that is nil or empty.
 func checkOperator(op Operator) error {
 	if parallel.Nil(op) {
 		return errors.New("neighbor: the operator is nil")
@@ -73,11 +73,11 @@ type Graph struct {
 	layouts layouts
 }
 
-// NewGraph returns the operator of a symmetric matrix: your own, or what Graph.Links returned. It returns an error if the matrix
+// NewGraph returns the operator of a symmetric matrix: your own, or the result of Graph.Links. It returns an error if the matrix
 // is not square and symmetric. It does not check the spectral radius.
 func NewGraph(l *Links) (*Graph, error) {
 	if l == nil || l.n != l.atoms {
-		return nil, errors.New("neighbor: a graph needs a square matrix")
+		return nil, errors.New("neighbor: a graph needs as many atoms as samples")
 	}
 	t := l.transpose()
 	for i := range l.n {

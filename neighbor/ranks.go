@@ -8,8 +8,8 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// lacking reports whether the mask of a view hides a sample. The ranks of a group have masks of the same views: those that a
-// sample of any rank lacks.
+// lacking reports whether the mask of a view hides a sample. All ranks of a group have a mask for a view that a sample of any
+// rank lacks.
 func lacking(g *ranks.Group, present []bool) bool {
 	if g != nil {
 		return present != nil
@@ -17,7 +17,7 @@ func lacking(g *ranks.Group, present []bool) bool {
 	return slices.Contains(present, false)
 }
 
-// anywhere reports whether something is so on any rank.
+// anywhere reports whether here is true on any rank.
 func anywhere(g *ranks.Group, what string, here bool) (bool, error) {
 	count := []int{0}
 	if here {
@@ -27,13 +27,13 @@ func anywhere(g *ranks.Group, what string, here bool) (bool, error) {
 	return count[0] > 0, err
 }
 
-// collect gives every rank some samples of all with the given views, rows of zeros where they are absent.
+// collect gives every rank the given samples, of all ranks, in the given views, with zeros for absent rows.
 func (s *source[T]) collect(ctx context.Context, views, samples []int, workers int) ([]View[T], error) {
 	x, out := make([]rows.Matrix[T], len(views)), make([]View[T], len(views))
 	for q, v := range views {
 		x[q] = s.views[v].Rows
 	}
-	some, err := rows.Collect(ctx, s.group, "the samples that landmarks are found of", x, samples, workers)
+	some, err := rows.Collect(ctx, s.group, "the samples for the search for landmarks", x, samples, workers)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (s *source[T]) collect(ctx context.Context, views, samples []int, workers i
 		if s.views[v].Present == nil {
 			continue
 		}
-		out[q].Present, err = rows.CollectBits(s.group, "which of them have a view", s.n, samples,
+		out[q].Present, err = rows.CollectBits(s.group, "the masks of these samples", s.n, samples,
 			func(i int) bool { return s.present(v, i) })
 		if err != nil {
 			return nil, err
@@ -56,8 +56,8 @@ func (s *source[T]) collect(ctx context.Context, views, samples []int, workers i
 	return out, nil
 }
 
-// landmarksOfRanks finds the landmarks of the spaces on several ranks, each of which has all views of its samples: the
-// samples that the landmarks of a space move along go to every rank, and one of them moves those landmarks.
+// landmarksOfRanks finds the landmarks of the spaces on several ranks. Every rank has all views of its samples. All ranks get the
+// samples for the Lloyd steps of a space, and one of them computes its landmarks.
 func landmarksOfRanks[T Float](
 	ctx context.Context, src *source[T], spaces []Space, c landmarkConfig,
 ) ([]*landmarks[T], error) {

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// mostBase and leastBase bound the number of base samples that are multiplied at a time, and baseValues their values: those
-	// of a view then stay in a core's second-level cache.
+	// mostBase and leastBase bound the number of base samples that are multiplied at a time, and baseValues their values: the
+	// values of a view then stay in a core's second-level cache.
 	mostBase, leastBase = 256, 64
 	baseValues          = 320 << 10
-	// groupBlocks is the number of blocks of queries that the same base samples are multiplied with, one after another.
+	// groupBlocks is the number of blocks of queries that are multiplied with the same base samples, one after another.
 	groupBlocks = 16
-	// fewQueries is the number of queries up to which they are the columns of products in place of the base samples, which then
-	// need not be packed.
+	// fewQueries is the number of queries up to which the queries are the columns of products. The base samples then need not be
+	// packed.
 	fewQueries = 8
 	// fewBase is the number of base samples that a goroutine then multiplies at a time.
 	fewBase = 128
@@ -27,25 +27,25 @@ const (
 // scanSpace is one worker's memory for the products of a block of queries with base samples.
 type scanSpace[T Float] struct {
 	base   int               // samples at a time
-	panels []kernel.Panel[T] // −2 times the base samples as columns; the queries where they are few
+	panels []kernel.Panel[T] // −2 times the base samples as columns; or the queries, if they are few
 	ld     int               // stride of the products
 	y      [][]T             // of each view that a space has, the products of each query with the base samples
 	total  []T               // sums of y over the views of a space
 	score  []T               // of one query
 	ones   []T               // for each query
-	list   []int32           // base samples, counted from the first of them, that may matter
+	list   []int32           // base samples that may matter, counted from the first one
 }
 
-// reverse looks at the pairs of a scan from the side of the base samples.
+// reverse compares the pairs of a scan with limits of the base samples.
 type reverse[T Float] struct {
-	// over has the bias of each base sample, in each space, less the score from which it lets no query in; reach is what is added
-	// to that for each query.
+	// over has, for each space and base sample, its bias less the score below which it admits a query. reach has, for each query,
+	// the tolerance.
 	over, reach [][]T
-	// take is called with the score of every pair that is let in, and may be with others.
+	// take is called with the score of every admitted pair, and sometimes with others.
 	take func(space, i, j int, score T)
 }
 
-// scan goes over all pairs of query and base and offers the base samples to the queries, in increasing order for each. other
+// scan visits all pairs of query and base and offers the base samples to the queries, in increasing order for each query. other
 // may be nil.
 func (s *search[T]) scan(ctx context.Context, workers int, other *reverse[T]) error {
 	used := s.multiplied()
@@ -58,7 +58,7 @@ func (s *search[T]) scan(ctx context.Context, workers int, other *reverse[T]) er
 	})
 }
 
-// scanPools hold scan spaces that were given back, of float32 and of float64.
+// scanPools hold released scan spaces, of float32 and of float64.
 var scanPools [2]sync.Pool
 
 func scanPool[T Float]() *sync.Pool {
@@ -97,7 +97,7 @@ func (s *search[T]) takeSpace(used []bool) *scanSpace[T] {
 	return w
 }
 
-// together is the number of samples that queries are multiplied with at a time, in the views that are used.
+// together returns the number of samples that queries are multiplied with at a time, in the used views.
 func (s *source[T]) together(used []bool) int {
 	width := 0
 	for v, u := range used {
@@ -108,7 +108,7 @@ func (s *source[T]) together(used []bool) int {
 	return min(mostBase, max(leastBase, baseValues/max(width, 1)&^(leastBase-1)), s.n)
 }
 
-// resized returns x with the given length, in other memory where it must be, and with whatever that held before.
+// resized returns x with the given length, in new memory if needed, with undefined content.
 func resized[T any](x []T, size int) []T {
 	if cap(x) < size {
 		return make([]T, size)
@@ -173,8 +173,8 @@ func (s *search[T]) group(ctx context.Context, workers, first, last int, w *scan
 	return nil
 }
 
-// multiply sets w.y to −2 times the products of the queries from `from` to `to` with the base samples from lo to hi. Absent rows
-// of queries may give anything.
+// multiply sets w.y to −2 times the products of the queries from `from` to `to` with the base samples from lo to hi. The products
+// of absent rows of queries are undefined.
 func (s *search[T]) multiply(from, to, lo, hi int, w *scanSpace[T]) {
 	for v, y := range w.y {
 		if y != nil {
@@ -183,7 +183,7 @@ func (s *search[T]) multiply(from, to, lo, hi int, w *scanSpace[T]) {
 	}
 }
 
-// multiplyFew is multiply for the few queries that the panels hold. The goroutines share the base samples.
+// multiplyFew is multiply for few queries, which the panels hold. The goroutines share the base samples.
 func (s *search[T]) multiplyFew(ctx context.Context, workers, queries, lo, hi int, w *scanSpace[T]) error {
 	parts, ld := (hi-lo+fewBase-1)/fewBase, Stride(queries)
 	return parallel.For(ctx, workers, parts*len(w.y), func(_, t int) error {
@@ -244,8 +244,8 @@ func (s *search[T]) offerAll(space, from, to, lo, hi int, w *scanSpace[T], other
 	}
 }
 
-// atMost is a bound of the scores y + bias that may be let in where `worst` is: for the first base samples of a query, which may
-// be many, not infinite but one that k of them are up to, and more by rounding.
+// atMost bounds the scores y + bias that are admitted below `worst`. For the first base samples of a query `worst` is infinite;
+// the bound is then a score that k of these samples reach, plus rounding.
 func (s *search[T]) atMost(p *plan[T], i int, worst T, y, bias []T, w *scanSpace[T]) T {
 	if !math.IsInf(float64(worst), 1) || s.self || !p.seen || s.k > kernel.Lanes || len(y) < kernel.Lanes {
 		return worst
@@ -280,9 +280,8 @@ func (s *search[T]) offerMasked(space, i, at, lo, hi int, w *scanSpace[T], other
 	}
 }
 
-// maskedScores sets score to the squared distances of query i to the base samples from lo on over the views that both have,
-// scaled to all, less ‖x_i‖² scaled to all from those that it has, so that it is what scores are where no view is absent;
-// +∞ where they share none.
+// maskedScores sets score to the scores of query i with the base samples from lo on. The score is the squared distance over the
+// views that both samples have, scaled to all views, less ‖x_i‖² scaled likewise. It is +∞ if they share no view.
 func (s *search[T]) maskedScores(p *plan[T], i, at, lo int, w *scanSpace[T], score []T) {
 	own, had := 0.0, 0
 	for _, v := range p.views {

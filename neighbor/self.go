@@ -8,7 +8,7 @@ import (
 	"github.com/largemvc/largemvc/internal/ranks"
 )
 
-// selfColumns is the number of samples whose own weights are found together.
+// selfColumns is the number of samples whose own weights are computed together.
 const selfColumns = 16
 
 // SelfWeights returns, for some samples of a graph (of all ranks), the weight that a filter of the given number of steps gives
@@ -81,8 +81,8 @@ func columnProducts[T Float](ctx context.Context, l *Links, x, y []T, workers in
 }
 
 // Alone filters samples of the graph as if they were new. Row r of x holds the row of sample samples[r] before smoothing. Alone
-// replaces it by the result of Apply for a new sample with the same links, without the scaling to norm 1. It takes out what the
-// row itself has added to its neighbours, with the weight self[r] (SelfWeights). An absent row becomes zero.
+// replaces it by the result of Apply for a new sample with the same links, before the scaling to norm 1. It subtracts the
+// contribution of the row to its neighbours, with the weight self[r] (SelfWeights). An absent row becomes zero.
 func (f *Filter[T]) Alone(op Operator, samples []int, self []float64, x Block[T]) error {
 	base, err := operand[T](op)
 	if err != nil {

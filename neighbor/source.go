@@ -18,17 +18,17 @@ const blockRows = 64
 
 // source is checked views with their squared norms.
 type source[T Float] struct {
-	group  *ranks.Group // processes that hold the other samples; nil: these are all
+	group  *ranks.Group // processes that hold the other samples; nil: there are none
 	views  []View[T]
 	n      int
 	dims   []int
 	square [][]float64 // ‖x_iv‖² of each view; 0 where absent
-	masked []bool      // the view is absent somewhere
-	twice  int         // the number of views where doubled has made each of them two, else 0
+	masked []bool      // some sample lacks the view
+	twice  int         // the number of views if doubled has made two of each, else 0
 }
 
-// doubled returns the source with every view twice: with all rows if filled is set, then as it is. Products are taken of the
-// first of both alone.
+// doubled returns the source with every view twice: with filled rows if filled is set, then as it is. Products use the first of
+// both only.
 func (s *source[T]) doubled(ctx context.Context, filled bool, workers int) (*source[T], error) {
 	views := make([]View[T], 0, 2*len(s.views))
 	for _, w := range s.views {
@@ -45,7 +45,7 @@ func (s *source[T]) doubled(ctx context.Context, filled bool, workers int) (*sou
 	return out, nil
 }
 
-// product returns the number of the view of which the products are those of view v.
+// product returns the number of the view that has the products for view v.
 func (s *source[T]) product(v int) int {
 	if s.twice > 0 && v >= s.twice {
 		return v - s.twice
@@ -53,7 +53,7 @@ func (s *source[T]) product(v int) int {
 	return v
 }
 
-// newSource checks the views of the samples of this process, and of others where there is a group.
+// newSource checks the views of the samples of this process, and of the other processes of a group.
 func newSource[T Float](ctx context.Context, group *ranks.Group, views []View[T], workers int) (*source[T], error) {
 	if len(views) == 0 {
 		return nil, errors.New("neighbor: there are no views")
@@ -113,7 +113,7 @@ func (s *source[T]) measure(ctx context.Context, v, workers int) error {
 	})
 }
 
-// refuse says what is wrong with a row whose norm is not finite.
+// refuse returns the error for a row whose norm is not finite.
 func (s *source[T]) refuse(v, i int) error {
 	row := make([]T, s.dims[v])
 	s.views[v].Rows.Row(i, row)
@@ -172,7 +172,7 @@ func (s *source[T]) blocks() int { return (s.n + blockRows - 1) / blockRows }
 
 func (s *source[T]) block(b int) (lo, hi int) { return b * blockRows, min((b+1)*blockRows, s.n) }
 
-// row returns row i of view v, in buf where the rows do not lie in memory.
+// row returns row i of view v, in buf if the rows do not lie in memory.
 func (s *source[T]) row(v, i int, buf []T) []T {
 	if d, ok := s.views[v].Rows.(*rows.Dense[T]); ok {
 		return d.View(i)
@@ -206,7 +206,7 @@ func (s *source[T]) rowBuffers() [2][]T {
 	return [2][]T{make([]T, most), make([]T, most)}
 }
 
-// lengths returns the root mean square of the norms of the rows of each of the views that are there.
+// lengths returns, for each of the views, the root mean square norm of its present rows.
 func (s *source[T]) lengths(views []int) []float64 {
 	out := make([]float64, len(views))
 	for q, v := range views {
@@ -221,7 +221,7 @@ func (s *source[T]) lengths(views []int) []float64 {
 	return out
 }
 
-// longer is the memory for a source whose rows are brought to a length.
+// longer is the memory of lengthened.
 type longer[T Float] struct {
 	source  source[T]
 	dense   []rows.Dense[T]
@@ -229,8 +229,8 @@ type longer[T Float] struct {
 	squares []float64
 }
 
-// lengthened returns the source with rows that are shorter than the length of their view brought to it, in the memory of b. Rows
-// of zeros stay.
+// lengthened returns the source with shorter rows scaled to the length of their view, in the memory of b. Rows of zeros stay
+// zero.
 func (s *source[T]) lengthened(ctx context.Context, length []float64, workers int, b *longer[T]) (*source[T], error) {
 	size := 0
 	for v, d := range s.dims {
@@ -292,7 +292,7 @@ func (s *source[T]) longest(views []int) float64 {
 	return math.Sqrt(most)
 }
 
-// length returns the squared norm of sample i over the views, scaled as a distance would be.
+// length returns the squared norm of sample i over the views, scaled like a distance.
 func (s *source[T]) length(views []int, i int) float64 {
 	sum, shared := 0.0, 0
 	for _, v := range views {
@@ -307,8 +307,8 @@ func (s *source[T]) length(views []int, i int) float64 {
 	return sum * float64(len(views)) / float64(shared)
 }
 
-// distance returns the squared distance of sample i of s and sample j of t over the views, from the differences
-// themselves, and false if they share no view.
+// distance returns the squared distance of sample i of s and sample j of t over the views, summed from differences, and false if
+// they share no view.
 func (s *source[T]) distance(t *source[T], views []int, i, j int, buf [2][]T) (float64, bool) {
 	sum, shared := 0.0, 0
 	for _, v := range views {
@@ -326,8 +326,8 @@ func (s *source[T]) distance(t *source[T], views []int, i, j int, buf [2][]T) (f
 	return sum, true
 }
 
-// noise bounds the rounding error of a squared distance that was found from a product, for samples of the given norms over
-// d features.
+// noise bounds the rounding error of a squared distance that comes from a product, for samples of the given norms over d
+// features.
 func noise[T Float](d int, a, b float64) float64 {
 	return (16 + math.Sqrt(float64(d))) * kernel.Epsilon[T]() * (a + b) * (a + b)
 }

@@ -11,11 +11,11 @@ type State[T Float] struct {
 	Config Config
 	Spaces []Space
 	Dims   []int
-	// Lists are the neighbours in each space, where the index is exact.
+	// Lists are the neighbours in each space; nil for landmarks.
 	Lists []*Lists
-	// Lengths are, where the index is exact and Config.Adapt is set, the root mean square norms of the rows of the views.
+	// Lengths are the root mean square norms of the rows of each view, for an exact index with Config.Adapt.
 	Lengths []float64
-	// Landmarks are those of each space, where it is not.
+	// Landmarks are the landmarks of each space; nil for an exact index.
 	Landmarks []Landmarks[T]
 }
 
@@ -26,7 +26,7 @@ type Landmarks[T Float] struct {
 	Scale     []float64 // of each landmark: 1/√(sum of the weights of its samples), or 0
 }
 
-// State returns the parts of which Restore makes the index again. They must not be modified.
+// State returns the parts of the index, for Restore. They must not be modified.
 func (x *Index[T]) State() State[T] {
 	s := State[T]{Config: x.cfg, Spaces: x.given, Dims: x.dims}
 	if s.Config.Rest == 0 {
@@ -42,8 +42,8 @@ func (x *Index[T]) State() State[T] {
 	return s
 }
 
-// Restore returns the index of a state, and refers to it. An exact index needs the views from which it was built. An index of
-// landmarks needs none, and has no operator. Restore returns an error if state and views do not fit each other.
+// Restore returns the index of a state, and refers to the state. An exact index needs the views from which it was built. An index
+// of landmarks needs none, and has no operator. Restore returns an error if state and views do not fit each other.
 func Restore[T Float](ctx context.Context, s State[T], views []View[T], workers int) (*Index[T], error) {
 	s.Config.Workers = workers
 	if s.Lists != nil {
@@ -124,7 +124,7 @@ func restoreExact[T Float](ctx context.Context, s State[T], views []View[T]) (*I
 	return x, nil
 }
 
-// checkLists reports whether the lists are those of n samples with dims[v] features in view v.
+// checkLists reports whether the lists have n samples and the views have dims[v] features.
 func (s *State[T]) checkLists(n int, dims []int) error {
 	if len(s.Lists) != len(s.Spaces) {
 		return fmt.Errorf("neighbor: neighbours in %d spaces for %d", len(s.Lists), len(s.Spaces))

@@ -7,8 +7,7 @@ import (
 	"github.com/largemvc/largemvc/internal/parallel"
 )
 
-// twins says which samples of a source are equal over some views: the same views present, at least one, with the same
-// values.
+// twins records the equal samples of a source over some views: the same views present, at least one, with the same values.
 type twins[T Float] struct {
 	src    *source[T]
 	views  []int
@@ -47,7 +46,7 @@ func (s *source[T]) rowHash(v, i int, buf []T) uint64 {
 	}
 	h := uint64(hashStart)
 	for _, x := range s.row(v, i, buf) {
-		// 0 and −0 are equal. The low half of the bits of a float32 in a float64 is zero, so the high half goes in too.
+		// 0 and −0 are equal. The low half of the bits of a float32 in a float64 is zero, so the hash includes the high half.
 		b := math.Float64bits(float64(x) + 0)
 		h = (h ^ b ^ b>>32) * hashPrime
 	}
@@ -81,7 +80,7 @@ func (s *source[T]) equal(t *source[T], views []int, i, j int, buf [2][]T) bool 
 	return true
 }
 
-// newTwins finds the equal samples of a source over the views; hashes are those of its rows.
+// newTwins finds the equal samples of a source over the views. hashes has the hashes of its rows.
 func newTwins[T Float](s *source[T], views []int, hashes [][]uint64) *twins[T] {
 	t := &twins[T]{src: s, views: views, byHash: make(map[uint64][]int32, s.n), first: make([]int32, s.n)}
 	buf := s.rowBuffers()

@@ -9,34 +9,34 @@ import (
 	"github.com/largemvc/largemvc/internal/parallel"
 )
 
-// Where new samples are compared with many others, and products of words are fast, scores are taken of rows that are rounded to
-// words, after the mean of the base samples is taken away from all, which makes them short and leaves distances as they are. What
-// the rounding may change is a part of the scores' error, up to which the distances themselves decide, so that neighbours are the
-// same. With x' and c' the rounded rows,
+// New samples are compared with many others. If products of words are fast, scores come from rows that are rounded to words.
+// First the mean of the base samples is subtracted from all rows: this shortens them and does not change distances. The rounding
+// error is part of the error of the scores. Within this error the distances themselves decide, so that neighbours are the same.
+// With the rounded rows x' and c',
 //
 //	|x·c − x'·c'| ≤ ‖x − x'‖‖c'‖ + ‖x‖‖c − c'‖.
 
 const (
-	// mostRounded is the share of a squared distance that rounding to words may be, and mostTight that of the samples whose last
-	// neighbour may be nearer than that asks for: others could have more candidates than are kept.
+	// mostRounded bounds the rounding error, as a share of a squared distance. mostTight bounds the share of the samples whose
+	// last neighbour may be too near for this: other shares could need more candidates than are kept.
 	mostRounded, mostTight = 0.03, 5e-3
-	// roundedNorms covers, as a share, the rounding of the norms in the bound, and roundedSums, in units of the element type's
-	// rounding, that of sums of rows without their mean, which may be longer than the rows.
+	// roundedNorms is the relative rounding error of the norms in the bound. roundedSums is the rounding error of sums of rows
+	// without their mean, which may be longer than the rows, in units of the element type's rounding error.
 	roundedNorms, roundedSums = 1e-6, 16
 )
 
-// wordBase are base samples as the columns of products in words, in blocks of as many as are multiplied at a time.
+// wordBase holds base samples as the columns of products in words, in the blocks in which they are multiplied.
 type wordBase[T Float] struct {
 	block   int
 	panels  [][]kernel.WordPanel[T] // of each view that is multiplied
 	mean    [][]float64             // of each view
 	step    []float64
-	square  [][]float64 // ‖c‖² of each sample, until it is known whether words pay
+	square  [][]float64 // ‖c‖² of each sample, until rounds has decided
 	longest []float64   // ‖c‖
 	lost    []float64   // ‖c − c'‖
 }
 
-// wordQuery are queries as rows of words.
+// wordQuery holds queries as rows of words.
 type wordQuery[T Float] struct {
 	rows   [][]int16 // of each view that is multiplied, with a stride of whole units
 	step   [][]T     // −2 times the steps of row and column
@@ -44,7 +44,7 @@ type wordQuery[T Float] struct {
 	lost   [][]float64
 }
 
-// multiplied says of each view whether the products of a space are with it.
+// multiplied reports, for each view, whether a space uses its products.
 func (s *search[T]) multiplied() []bool {
 	used := make([]bool, len(s.base.views))
 	for _, p := range s.spaces {
@@ -104,7 +104,7 @@ func (b *wordBase[T]) take(src *source[T], v int) {
 			var lost float64
 			b.step[v], lost = kernel.WordRow(row, b.longest[v], words[(i-lo)*ld:])
 			b.lost[v] = max(b.lost[v], math.Sqrt(lost))
-			bias[i-lo] = T(squares[i] - src.square[v][i]) // that of the space has the squares of the rows as they are
+			bias[i-lo] = T(squares[i] - src.square[v][i]) // the bias of the space has the squares of the original rows
 		}
 		panel := kernel.WordPanel[T]{}
 		kernel.PackWords(&panel, d, hi-lo, words, ld, bias)
@@ -112,7 +112,7 @@ func (b *wordBase[T]) take(src *source[T], v int) {
 	}
 }
 
-// less sets dst to x − mean and returns the sum of its squares.
+// less sets dst to x − mean and returns its squared norm.
 func less[T Float](dst []float64, x []T, mean []float64) float64 {
 	sum := 0.0
 	for j, v := range x {
@@ -122,14 +122,14 @@ func less[T Float](dst []float64, x []T, mean []float64) float64 {
 	return sum
 }
 
-// rounds reports whether the rounding of queries like the base samples is small beside the distances to the last neighbours of
-// these in every space.
+// rounds reports whether the rounding error of queries like the base samples is small beside the distances to the base samples'
+// last neighbours, in every space.
 func (b *wordBase[T]) rounds(spaces []*plan[T], limits [][]limit) bool {
 	for q, p := range spaces {
 		tight := 0
 		for j, l := range limits[q] {
 			changed := 0.0
-			for _, v := range p.product { // rows lose in proportion to their norm, with steps of their own
+			for _, v := range p.product { // the error of a row grows with its norm
 				changed += 4 * b.lost[v] * math.Sqrt(b.square[v][j])
 			}
 			if l.below*mostRounded < changed {
@@ -143,7 +143,7 @@ func (b *wordBase[T]) rounds(spaces []*plan[T], limits [][]limit) bool {
 	return true
 }
 
-// inWords has the products of the search made in words.
+// inWords makes the search compute its products on the words in b.
 func (s *search[T]) inWords(b *wordBase[T]) {
 	s.words = b
 	w, views := &s.asked, len(b.panels)
@@ -170,7 +170,7 @@ func (s *search[T]) inWords(b *wordBase[T]) {
 	}
 }
 
-// own returns what the scores of query i lack to be squared distances.
+// own returns the difference between squared distances and scores of query i.
 func (s *search[T]) own(p *plan[T], i int) float64 {
 	if s.words == nil {
 		return s.query.length(p.views, i)
@@ -182,7 +182,7 @@ func (s *search[T]) own(p *plan[T], i int) float64 {
 	return sum
 }
 
-// rounded bounds what words change of a score of query i.
+// rounded bounds the error of a score of query i by rounding to words.
 func (s *search[T]) rounded(p *plan[T], i int) float64 {
 	if s.words == nil {
 		return 0

@@ -9,17 +9,17 @@ import (
 	"github.com/largemvc/largemvc/internal/view"
 )
 
-// apart holds how far clusters are from each other in the prepared views, which no training has changed.
+// apart holds how far clusters are from each other in the prepared views, which training does not change.
 type apart struct {
-	samples    int       // that were looked at
-	mean       float64   // of the silhouettes
-	silhouette []float64 // per cluster, a mean; NaN for a cluster without a sample among those
+	samples    int       // measured
+	mean       float64   // of all silhouettes
+	silhouette []float64 // per cluster, a mean; NaN: none of its samples was measured
 	nearest    []int     // per cluster, by mean distances of samples; −1: none
-	separation []float64 // per cluster: 1 − (mean distance within it)/(mean distance to the nearest one); NaN: not known
+	separation []float64 // per cluster: 1 − (mean distance within it)/(mean distance to the nearest one); NaN: unknown
 }
 
-// newApart measures distances between some samples. It returns nil where there are none to compare: without views, and for fewer
-// than two clusters among the samples.
+// newApart measures distances between some samples. It returns nil without views, and for fewer than two clusters among the
+// samples.
 func newApart(ctx context.Context, r *result, o *Options) (*apart, error) {
 	if o.Views == nil || r.clusters() < 2 {
 		return nil, nil
@@ -93,7 +93,8 @@ func silhouetteOf(k int, size, sums []float64) float64 {
 	return (next - own) / max(own, next)
 }
 
-// neighbourOf returns the cluster nearest to k and the separation of the two. sums are sums of distances from samples of k.
+// neighbourOf returns the cluster nearest to k and the separation of k and that cluster. sums are sums of distances from samples
+// of k.
 func neighbourOf(k int, size, sums []float64) (nearest int, separation float64) {
 	least := math.Inf(1)
 	for l, sum := range sums {

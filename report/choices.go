@@ -27,7 +27,7 @@ type choicePanel struct {
 }
 
 // WriteChoices draws the result of choose.Clusters as SVG: each index over the numbers of clusters, with the suggested number
-// marked. Without a number that was tried it returns an error.
+// marked. If no number was tried, it returns an error.
 func WriteChoices(w io.Writer, c *choose.Choices) error {
 	if parallel.Nil(w) {
 		return fmt.Errorf("report: the writer is nil")
@@ -70,7 +70,6 @@ func WriteChoices(w io.Writer, c *choose.Choices) error {
 	return err
 }
 
-// beyondNoise returns by how much halves of the samples agree more than halves of noise.
 func beyondNoise(c choose.Choice) float64 {
 	if c.Structure.Judgement == score.StructureUnknown {
 		return math.NaN()
@@ -78,7 +77,7 @@ func beyondNoise(c choose.Choice) float64 {
 	return c.Structure.Stability - c.Structure.NullStability
 }
 
-// draw returns the panel at a place, "" where the index does not exist.
+// draw returns the panel at a place, "" if the index does not exist.
 func (p *choicePanel) draw(c *choose.Choices, at int) string {
 	var ks, values []float64
 	for _, x := range c.Choices {
@@ -134,5 +133,4 @@ func (p *choicePanel) draw(c *choose.Choices, at int) string {
 	return b.String()
 }
 
-// number3 is a number of three digits.
 func number3(x float64) string { return fmt.Sprintf("%.3g", x) }

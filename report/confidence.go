@@ -8,10 +8,10 @@ import (
 	"github.com/largemvc/largemvc/internal/parallel"
 )
 
-// certainty is how sure the labels are.
+// certainty holds the confidence in each label.
 type certainty struct {
 	distance   []float64 // to the centroid of the sample's cluster
-	confidence []float64 // how often the label is found again; the margin where that is not known
+	confidence []float64 // how often the label is found again; the margin if this is unknown
 	next       []int     // the cluster of the next centroid; −1 if there is only one
 }
 
@@ -46,7 +46,7 @@ func newCertainty(ctx context.Context, r *result, workers int) (*certainty, erro
 	return out, err
 }
 
-// margin is 1 − √(near/next) of the squared distances to the sample's centroid and the next one.
+// margin returns 1 − √(near/next) of the squared distances to the sample's centroid and the next one.
 func margin(near, next float64) float64 {
 	switch {
 	case math.IsInf(next, 1):
@@ -57,12 +57,11 @@ func margin(near, next float64) float64 {
 	return 1 - math.Sqrt(near/next)
 }
 
-// leastSure returns the samples of the lowest confidence, the lowest first.
 func (c *certainty) leastSure(most int) []int {
 	return lowest(len(c.confidence), most, nil, func(i int) float64 { return c.confidence[i] })
 }
 
-// typical returns for each cluster the samples nearest to its centroid, the nearest first.
+// typical returns the samples of each cluster that are nearest to its centroid, the nearest first.
 func (c *certainty) typical(labels []int, clusters, most int) [][]int {
 	out := make([][]int, clusters)
 	for k := range out {
@@ -72,7 +71,8 @@ func (c *certainty) typical(labels []int, clusters, most int) [][]int {
 	return out
 }
 
-// lowest returns the up to most numbers below n, of those that pass, with the lowest values; of equal ones the lower number.
+// lowest returns at most `most` numbers below n that pass, with the lowest values, in increasing order. Of equal values the lower
+// number comes first.
 func lowest(n, most int, pass func(i int) bool, value func(i int) float64) []int {
 	var out []int
 	for i := range n {
@@ -93,7 +93,6 @@ func lowest(n, most int, pass func(i int) bool, value func(i int) float64) []int
 	return out
 }
 
-// histogram counts values from 0 to 1 in bins of equal width.
 func histogram(values []float64, bins int) []int {
 	out := make([]int, bins)
 	for _, x := range values {

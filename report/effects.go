@@ -9,19 +9,19 @@ import (
 	"github.com/largemvc/largemvc/internal/view"
 )
 
-// effectCount is how many of n samples have their views compared with their cluster.
+// effectCount returns the number of samples, of n, whose views are compared with their cluster.
 func effectCount(n int, dims []int, clusters int) int {
 	return min(n, effectSamples, max(fewestRows, int(effectWork/(float64(width(dims))*float64(clusters)))))
 }
 
 const (
-	effectSamples = 10_000 // that are looked at
+	effectSamples = 10_000 // measured
 	effectWork    = 4e9    // products of numbers that the search may take
 	effectMemory  = 4e7    // numbers that the means of a view may take
 )
 
-// votesOfViews returns per view the cluster of the nearest cluster mean for some samples; −1: the sample lacks the view, or has
-// none to compare with. The votes of a view of too many features and clusters are nil.
+// votesOfViews returns, per view, the cluster of the nearest cluster mean for some samples. It is −1 if the sample lacks the view
+// or there is no mean. The votes of a view of too many features and clusters are nil.
 func votesOfViews(ctx context.Context, r *result, o *Options, of []int) ([][]int, error) {
 	out := make([][]int, len(o.Views))
 	for v, x := range o.Views {
@@ -43,7 +43,7 @@ func votesOfViews(ctx context.Context, r *result, o *Options, of []int) ([][]int
 	return out, nil
 }
 
-// moments are the sums of a view's features over the samples of each cluster.
+// moments holds the sums of a view's features over the samples of each cluster.
 type moments struct {
 	d, clusters int
 	count       []float64 // samples that have the view, per cluster
@@ -51,14 +51,14 @@ type moments struct {
 	sums        []float64 // clusters×d
 	mean        []float64 // d, over all
 	deviation   []float64 // d; 0: the feature is constant
-	unit        bool      // distances are of rows at norm 1: most entries are 0
-	scaled      []float64 // clusters×d, the sums of what distances are of; sums themselves unless unit
+	unit        bool      // distances are between rows at norm 1, because most entries are 0
+	scaled      []float64 // clusters×d, sums of the rows at norm 1; equal to sums unless unit
 }
 
-// rowChunk is the number of samples whose sums are taken at once. It does not depend on the number of workers.
+// rowChunk is the number of samples in one partial sum. It does not depend on the number of workers.
 const rowChunk = 256
 
-// newMoments reads the samples once, or twice where most entries are 0. It returns nil if the sums would take too much memory.
+// newMoments reads the samples once, or twice if most entries are 0. It returns nil if the sums would take too much memory.
 func newMoments(ctx context.Context, x view.View, labels []int, clusters int, of []int) (*moments, error) {
 	d := x.Cols
 	if float64(d)*float64(clusters) > effectMemory {
@@ -132,7 +132,7 @@ func (m *moments) spread(ctx context.Context, x view.View, labels, of []int) err
 	return nil
 }
 
-// each calls f with the samples that have the view, looking now and then whether the context has ended.
+// each calls f with the samples that have the view, and checks the context now and then.
 func (m *moments) each(ctx context.Context, x view.View, of []int, f func(i int)) error {
 	for s, i := range of {
 		if s%rowChunk == 0 && ctx.Err() != nil {
@@ -145,8 +145,8 @@ func (m *moments) each(ctx context.Context, x view.View, of []int, f func(i int)
 	return nil
 }
 
-// votes gives each sample to the nearest cluster mean. own says that the means are of these samples: each of them is left out
-// of the mean of its own cluster.
+// votes assigns each sample to the nearest cluster mean. own says that the means are of these samples: then each sample is left
+// out of the mean of its own cluster.
 func (m *moments) votes(ctx context.Context, x view.View, labels, of []int, own bool, workers int) ([]int, error) {
 	centre := make([]float64, m.clusters*m.d)
 	squares := make([]float64, m.clusters)
@@ -186,7 +186,7 @@ func (m *moments) votes(ctx context.Context, x view.View, labels, of []int, own 
 	return votes, err
 }
 
-// vote returns the cluster of the nearest mean for a row, which is left out of the mean of cluster own if that is not −1. It
+// vote returns the cluster whose mean is nearest to a row. If own is not −1, the row is left out of the mean of cluster own. vote
 // returns −1 if the row is alone in that cluster. It changes the row.
 func (m *moments) vote(row []float64, own int, centre, squares []float64) int {
 	if own >= 0 && m.count[own] < 2 {
@@ -231,7 +231,6 @@ func (m *moments) vote(row []float64, own int, centre, squares []float64) int {
 	return at
 }
 
-// featureName is the name of feature j, or its number from 0.
 func featureName(names []string, j int) string {
 	if names == nil {
 		return "feature " + strconv.Itoa(j)

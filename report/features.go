@@ -16,15 +16,14 @@ import (
 	"github.com/largemvc/largemvc/score"
 )
 
-// Importance holds the features and the views that distinguish the clusters. The package's documentation says how they
-// are found.
+// Importance holds the features and the views that distinguish the clusters. The package's documentation describes the method.
 type Importance struct {
-	Samples  int              // samples that were looked at
+	Samples  int              // samples of the tests
 	Tests    int              // pairs of a feature and a cluster that were tested
-	Untested string           // why nothing was tested; "" if something was
-	Features []Feature        // that passed, by cluster, then from the largest effect
-	Clusters []ClusterSupport // one a cluster
-	Views    []ViewSupport    // one a view
+	Untested string           // why nothing was tested; "" if the tests were made
+	Features []Feature        // features that passed, by cluster, then from the largest effect
+	Clusters []ClusterSupport // one for each cluster
+	Views    []ViewSupport    // one for each view
 }
 
 // Feature is a feature that distinguishes a cluster from all others.
@@ -33,26 +32,26 @@ type Feature struct {
 	ViewName, Name        string
 	Mean, Elsewhere       float64   // means in the cluster and in all other samples
 	Effect                float64   // their difference, in standard deviations of the feature over all samples
-	P                     float64   // of the test, before the correction for the number of tests
+	P                     float64   // p-value of the test, before the correction for the number of tests
 	Effects               []float64 // of this feature in every cluster; NaN: not tested there
 }
 
-// ClusterSupport says how well a cluster is found again by clusterings in which its samples had no part.
+// ClusterSupport says how well clusterings of other samples find a cluster again.
 type ClusterSupport struct {
-	Again  float64 // share of its samples that get its label by clusters of the other half of the samples
-	Other  int     // the cluster that gets most of the others; −1: none
+	Again  float64 // share of its samples that clusters of the other half of the samples give its label
+	Other  int     // the cluster whose label most of its other samples get; −1: none
 	Lost   float64 // share of its samples that get that label
-	Tested bool    // it is found again without half of the features, so that these could be tested
-	// Views has per view the share of its samples that the view places in it, less the share of all others that are placed there.
-	// 0 is chance, 1 all of them and no other; NaN: not tested.
+	Tested bool    // the cluster is found again without half of the features, so that these could be tested
+	// Views has, per view, the share of the cluster's samples that the view places in it, less the share of all other samples
+	// that the view places there. 0 is chance, 1 is perfect; NaN: not tested.
 	Views []float64
 }
 
 // ViewSupport says how well a view distinguishes the clusters.
 type ViewSupport struct {
 	Name string
-	// Agreement is the adjusted Rand index between the clusters and the clusters in which the view places samples. 0 is chance, 1
-	// equal; NaN: the view has no features that vary.
+	// Agreement is the adjusted Rand index between the clusters and the nearest cluster means in the view. 0 is chance, 1 equal;
+	// NaN: the view has no features that vary.
 	Agreement float64
 }
 
@@ -62,7 +61,7 @@ const (
 	foundAgain      = 0.5  // overlap of a cluster from which it counts as found again
 	heldOutSteps    = 6    // of smoothing, as in the judgement of the structure
 	featureFolds    = 2
-	featureRows     = 2000 // samples that are looked at, unless the views are wide
+	featureRows     = 2000 // samples of the tests, unless the views are wide
 	fewestRows      = 600
 	featureValues   = 4e7 // numbers of all views that are held
 	featureTests    = 4e7 // pairs of a feature and a cluster
@@ -73,7 +72,7 @@ const (
 )
 
 // Features finds the features and the views that distinguish the clusters of Fit, in Options.Views. A page of Write has them too.
-// Of the options it uses Views, Seed, Workers and Progress. Errors are those of Write; no Views are an error.
+// It uses the options Views, Seed, Workers and Progress. Errors are those of Write; no Views are an error.
 func Features(ctx context.Context, c *largemvc.Clustering, o Options) (*Importance, error) {
 	if err := parallel.CheckContext(ctx); err != nil {
 		return nil, err
@@ -94,7 +93,7 @@ func Features(ctx context.Context, c *largemvc.Clustering, o Options) (*Importan
 	return findFeatures(ctx, r, &o)
 }
 
-// untested says why features of a result cannot be tested; "" if they can.
+// untested returns why features of a result cannot be tested, "" if they can.
 func untested(r *result) string {
 	switch {
 	case r.predicted:
@@ -109,7 +108,7 @@ func untested(r *result) string {
 	return ""
 }
 
-// findFeatures is Features for a result and options that were checked.
+// findFeatures implements Features for a checked result and options.
 func findFeatures(ctx context.Context, r *result, o *Options) (*Importance, error) {
 	out := &Importance{Clusters: make([]ClusterSupport, r.clusters()), Views: make([]ViewSupport, len(r.dims))}
 	for v, name := range r.views {
@@ -155,20 +154,20 @@ type search struct {
 	options  structure.Options
 	names    []string
 	given    []largemvc.View
-	views    []view.View // of the samples that are looked at
+	views    []view.View // of the samples of the tests
 	labels   []int       // of these samples
 	clusters int
 	fold     [][]int // per view and feature: the fold whose labels do not depend on it
 	runs     [featureFolds + 1]*heldOut
 }
 
-// heldOut holds the labels that samples got from clusters of the other half of the samples, without the features of a fold.
+// heldOut holds the labels that clusters of the other half of the samples give, found without the features of a fold.
 type heldOut struct {
 	*structure.Placed
 	overlap []float64 // per cluster: samples that both labelings place in it, of those that one does
 }
 
-// newSearch draws the samples and parts the features in folds.
+// newSearch draws the samples and splits the features in folds.
 func newSearch(r *result, o *Options, out *Importance) *search {
 	s := &search{
 		out: out, workers: o.Workers, names: r.views, given: o.Views, clusters: r.clusters(), options: searchOptions(r, o),
@@ -193,7 +192,7 @@ func newSearch(r *result, o *Options, out *Importance) *search {
 	return s
 }
 
-// searchOptions are the settings with which a fit judges the structure, for the clusters that were found.
+// searchOptions returns the settings with which a fit judges the structure, for the number of clusters of the result.
 func searchOptions(r *result, o *Options) structure.Options {
 	c := r.predictor.Config()
 	return structure.Options{
@@ -202,7 +201,6 @@ func searchOptions(r *result, o *Options) structure.Options {
 	}
 }
 
-// width is the number of features of all views.
 func width(dims []int) (sum int) {
 	for _, d := range dims {
 		sum += d
@@ -210,8 +208,8 @@ func width(dims []int) (sum int) {
 	return sum
 }
 
-// featureRows are the samples whose features are tested, and whose distances are measured: as many of those of effectRows as fit
-// in memory.
+// featureRows returns the samples whose features are tested and whose distances are measured. They are as many of effectRows as
+// fit in memory.
 func (o *Options) featureRows(r *result) []int {
 	of := o.effectRows(r)
 	most := max(fewestRows, min(featureRows, int(featureValues)/width(r.dims)))
@@ -222,7 +220,7 @@ func (o *Options) featureRows(r *result) []int {
 	return out
 }
 
-// columns returns the features of a view that are in a fold, or those that are not.
+// columns returns the features of a view in a fold (in) or outside it.
 func (s *search) columns(v, fold int, in bool) (of []int) {
 	for j, f := range s.fold[v] {
 		if (f == fold) == in {
@@ -253,7 +251,7 @@ func (s *search) cluster(ctx context.Context) error {
 	})
 }
 
-// named gives held-out clusters the numbers of those clusters whose samples they have.
+// named gives each held-out cluster the number of the cluster that shares most of its samples.
 func named(placed *structure.Placed, labels []int, clusters int) (*heldOut, error) {
 	var mine, theirs []int
 	for i, k := range placed.Labels {
@@ -293,7 +291,6 @@ func named(placed *structure.Placed, labels []int, clusters int) (*heldOut, erro
 	return out, nil
 }
 
-// found says whether a cluster is found again without the features of a fold.
 func (s *search) found(fold, k int) bool {
 	return s.runs[fold] != nil && s.runs[fold].overlap[k] >= foundAgain
 }
@@ -330,7 +327,6 @@ func (s *search) support() {
 	}
 }
 
-// test tests every feature in every cluster that is found again without it.
 func (s *search) test(ctx context.Context) error {
 	var all []Feature
 	tests := 0
@@ -365,8 +361,8 @@ func (s *search) test(ctx context.Context) error {
 	return nil
 }
 
-// rejected returns the features whose p-values pass the procedure of Benjamini and Hochberg (J. R. Stat. Soc. B 57, 1995). The
-// given ones belong to the tests whose p-value is at most falseShare.
+// rejected returns the features whose p-values pass the procedure of Benjamini and Hochberg (J. R. Stat. Soc. B 57, 1995). of
+// holds the tests whose p-value is at most falseShare.
 func rejected(of []Feature, tests int) []Feature {
 	p := make([]float64, len(of))
 	for i, f := range of {
@@ -382,8 +378,8 @@ func rejected(of []Feature, tests int) []Feature {
 	return slices.DeleteFunc(of, func(f Feature) bool { return f.P > limit })
 }
 
-// place finds how well the features of a fold of each view place samples in the clusters that were found without them. The means
-// of the clusters come from the other half of the samples.
+// place measures how well the features of a fold of each view place samples in the clusters that were found without them. The
+// means of the clusters come from the other half of the samples.
 func (s *search) place(ctx context.Context) error {
 	return parallel.For(ctx, s.workers, len(s.views), func(_, v int) error {
 		agreement, parts := 0.0, 0.0

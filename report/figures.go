@@ -12,27 +12,26 @@ const (
 	mapMargin           = 24
 )
 
-// mapFigure is the map of the samples.
 type mapFigure struct {
 	Method        string
 	Shown, Of     int
 	Width, Height int
 	Groups        []mapGroup
-	Label         string // what the picture shows, for those who do not see it
+	Label         string // describes the picture to a screen reader
 	Points        mapPoints
 }
 
-// mapGroup is the points of a cluster.
+// mapGroup holds the points of a cluster.
 type mapGroup struct {
 	Cluster int
 	Colour  int // of the palette
 	Shape   string
 	Path    string
-	X, Y    float64 // where its number stands
+	X, Y    float64 // position of its number
 	Size    int
 }
 
-// mapPoints are the points for the script.
+// mapPoints holds the points for the script.
 type mapPoints struct {
 	ID         []string  `json:"id"`
 	X          []float64 `json:"x"`
@@ -55,7 +54,7 @@ var shapes = [...]string{
 	"h0", "m-2.4-2.4h4.8v4.8h-4.8z", "m0-3.4l3 5.4h-6z", "m-2.8 0h5.6m-2.8-2.8v5.6", "m0-3.4l3 3.4l-3 3.4l-3-3.4z",
 }
 
-// shapeOf is the mark of a group: the first as many groups as there are colours differ in colour and in shape.
+// shapeOf returns the mark of a group. The first groups, as many as there are colours, differ in colour and in shape.
 func shapeOf(k int) int { return (k + k/colours) % len(shapes) }
 
 func newMapFigure(m *mapping, r *result, o *Options, sure *certainty) *mapFigure {
@@ -100,7 +99,7 @@ func newMapFigure(m *mapping, r *result, o *Options, sure *certainty) *mapFigure
 	return f
 }
 
-// fit scales points to the figure, in the same way along both axes, with one decimal.
+// fit scales points to the figure, by one factor for both axes, with one decimal.
 func fit(x, y []float64) (px, py []float64) {
 	x0, x1 := ends(x)
 	y0, y1 := ends(y)
@@ -124,7 +123,7 @@ func ends(x []float64) (lo, hi float64) {
 	return lo, hi
 }
 
-// middle is the point of a group whose coordinates are nearest to the medians of both: a place where the group is.
+// middle returns the point of a group whose coordinates are nearest to the medians of both.
 func middle(members []int, x, y []float64) (float64, float64) {
 	pick := func(of []float64) float64 {
 		mine := make([]float64, len(members))
@@ -138,7 +137,7 @@ func middle(members []int, x, y []float64) (float64, float64) {
 	return x[members[at]], y[members[at]]
 }
 
-// where says in words where a point lies.
+// where describes in words the place of a point.
 func where(x, y float64) string {
 	word := func(v float64, size int, words [3]string) string {
 		return words[min(max(int(3*v/float64(size)), 0), 2)]
@@ -198,7 +197,6 @@ func shareBelow(values []float64, limit float64) float64 {
 	return float64(n) / float64(len(values))
 }
 
-// lossFigure is the line of the loss.
 type lossFigure struct {
 	Path        string
 	Ticks       []tick
@@ -224,7 +222,7 @@ const (
 	lossValues            = 11
 )
 
-// newLossFigure draws the loss; nil where there are fewer than two values.
+// newLossFigure draws the loss, or returns nil if there are fewer than two values.
 func newLossFigure(loss []float64) *lossFigure {
 	if len(loss) < 2 {
 		return nil
@@ -258,7 +256,7 @@ func newLossFigure(loss []float64) *lossFigure {
 	return f
 }
 
-// spread returns up to most of the numbers below n, the first and the last among them.
+// spread returns at most `most` of the numbers below n, the first and the last among them.
 func spread(n, most int) []int {
 	if n <= most {
 		most = n

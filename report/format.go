@@ -7,7 +7,6 @@ import (
 	"strings"
 )
 
-// percent is a share in percent.
 func percent(x float64) string {
 	if math.IsNaN(x) {
 		return "–"
@@ -15,7 +14,6 @@ func percent(x float64) string {
 	return strconv.FormatFloat(100*x, 'f', 1, 64) + "\u00a0%" // on one line with its number
 }
 
-// number is a number of five digits.
 func number(x float64) string {
 	if math.IsNaN(x) {
 		return "–"
@@ -27,7 +25,6 @@ func number(x float64) string {
 	return text
 }
 
-// fixed is a number of two decimals.
 func fixed(x float64) string {
 	if math.IsNaN(x) {
 		return "–"
@@ -35,7 +32,6 @@ func fixed(x float64) string {
 	return strings.Replace(strconv.FormatFloat(x, 'f', 2, 64), "-", "−", 1)
 }
 
-// signed is a number of two decimals with its sign.
 func signed(x float64) string {
 	switch text := fixed(x); {
 	case text == "0.00" || text == "−0.00":
@@ -47,7 +43,7 @@ func signed(x float64) string {
 	}
 }
 
-// thousands is a whole number with commas between the thousands.
+// thousands formats a whole number with commas between the thousands.
 func thousands(n int) string {
 	if n < 0 {
 		return "−" + thousands(-n)
@@ -63,7 +59,6 @@ func thousandsOf(n uint64) string {
 	return s
 }
 
-// plural is a number of things.
 func plural(n int, thing string) string {
 	switch {
 	case n == 1:
@@ -75,7 +70,7 @@ func plural(n int, thing string) string {
 	return thousands(n) + " " + thing
 }
 
-// shade is a share as a length in a style.
+// shade formats a share as a length in a style.
 func shade(share float64) string {
 	if math.IsNaN(share) {
 		return "0%"
@@ -83,7 +78,7 @@ func shade(share float64) string {
 	return fmt.Sprintf("%.1f%%", 100*share)
 }
 
-// list joins words with commas and an and.
+// list joins words with commas and "and".
 func list(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")

@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// heatMap shows the effects of the features that distinguish clusters in all clusters.
+// heatMap shows the effects of the distinguishing features in all clusters.
 type heatMap struct {
 	Clusters int // columns, from cluster 0
 	Rows     []heatRow
@@ -26,7 +26,7 @@ type heatCell struct {
 	Size   float64 // NaN: not tested
 	Shade  float64 // 0 to 1
 	Below  bool    // Size is negative
-	Passed bool    // it is among the features that distinguish the cluster
+	Passed bool    // the feature distinguishes the cluster
 }
 
 // Known says whether the feature was tested in the cluster.
@@ -38,7 +38,7 @@ const (
 	fullHeat        = 2 // standard deviations from which a cell has the full colour
 )
 
-// newHeatMap takes the largest features of every cluster in turn, until there are enough; nil without any.
+// newHeatMap takes the largest features of every cluster in turn, until there are enough. It returns nil without any.
 func newHeatMap(p *Importance) *heatMap {
 	type key struct{ view, column int }
 	type cell struct {
@@ -79,7 +79,7 @@ func newHeatMap(p *Importance) *heatMap {
 // mostLabelBytes is the size of the table of labels up to which the page has it.
 const mostLabelBytes = 4 << 20
 
-// labelsURL returns a CSV file of the labels as a URL that holds the file; "" if it is too large.
+// labelsURL returns a data URL of a CSV file of the labels, "" if it is too large.
 func labelsURL(labels []int, ids []string) template.URL {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)

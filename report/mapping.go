@@ -18,15 +18,15 @@ import (
 type mapping struct {
 	of     []int // the samples on the map
 	x, y   []float64
-	method string // how they were placed, for people
+	method string // method, for readers
 }
 
 const (
-	// mapDescent is the number of samples that t-SNE itself places; others are put between the nearest of them.
+	// samples that t-SNE itself places; others get the mean position of the nearest of them
 	mapDescent    = 3000
-	mapIterations = 500 // of many samples
+	mapIterations = 500 // with many samples
 	mapFew        = 1000
-	fewIterations = 1000 // of few
+	fewIterations = 1000 // with few samples
 	mapNearest    = 3
 	mapTheta      = 0.8 // of the forces' approximation: see tsne.Config
 )
@@ -55,12 +55,11 @@ func newMapping(ctx context.Context, r *result, o *Options) (*mapping, error) {
 	return m, err
 }
 
-// draw returns up to most of the numbers below n, in increasing order.
+// draw returns at most `most` of the numbers below n, in increasing order.
 func draw(n, most int, seed uint64) []int {
 	return rows.Sample(rand.New(rand.NewPCG(seed, 0)), n, min(n, most))
 }
 
-// components places the samples by their first two principal components.
 func (m *mapping) components(ctx context.Context, x *mat.Dense, o *Options) error {
 	n, d := x.Dims()
 	dims := min(2, n, d)
@@ -78,7 +77,7 @@ func (m *mapping) components(ctx context.Context, x *mat.Dense, o *Options) erro
 	return nil
 }
 
-// descend places the samples by t-SNE, those beyond mapDescent between the nearest of the others.
+// descend places the samples by t-SNE. Samples beyond mapDescent get positions between the nearest of the others.
 func (m *mapping) descend(ctx context.Context, x *mat.Dense, r *result, o *Options) error {
 	n, d := x.Dims()
 	first := draw(n, mapDescent, o.Seed+1)
@@ -112,12 +111,12 @@ func (m *mapping) descend(ctx context.Context, x *mat.Dense, r *result, o *Optio
 	return m.between(ctx, x, part, first, o.Workers)
 }
 
-// perplexity is 30, or less where clusters are so small that their samples would be drawn in one place.
+// perplexity is 30, or less if clusters are so small that all their samples would get one position.
 func perplexity(n, clusters int) float64 {
 	return min(max(float64(n)/float64(4*clusters), 5), 30, float64(n-1)/3)
 }
 
-// between places the samples that are not among first at the mean of those that are nearest to them, weighted by nearness.
+// between places the samples that are not in first at the mean of the nearest samples of first, weighted by nearness.
 func (m *mapping) between(ctx context.Context, x, part *mat.Dense, first []int, workers int) error {
 	n, _ := x.Dims()
 	const chunk = 64

@@ -10,38 +10,37 @@ import (
 	"github.com/largemvc/largemvc/internal/view"
 )
 
-// Options holds what the page shows beside the clustering. Every field may be left zero.
+// Options holds the page's content beside the clustering. Every field may be zero.
 type Options struct {
 	Title string // of the page; "": Clusters of Data
 	Data  string // name of the data, for example of their file
 
-	// Views are the views of the samples, with their values before the fit. They do not serve after a fit with
-	// machine.Options.Overwrite. nil: the page has no features, silhouettes and neighbours of clusters. NaN, infinities
-	// and values whose squares overflow are an error, except in absent rows. Of a RowsView only the rows that the page uses are
-	// checked.
+	// Views are the views of the samples, with their values before the fit: machine.Options.Overwrite destroys these values. NaN,
+	// infinities and values whose squares overflow are an error, except in absent rows. Only the rows that the page uses of a
+	// RowsView are checked. nil: the page has no features, silhouettes and neighbours of clusters.
 	Views []largemvc.View
 
-	IDs        []string // names of the samples, n; nil: their numbers from 0
-	Classes    []int    // known classes, n, from 0 to len(ClassNames)−1; nil: not known
+	IDs        []string // names of the n samples; nil: their numbers from 0
+	Classes    []int    // known classes of the n samples, from 0 to len(ClassNames)−1; nil: unknown
 	ClassNames []string // nil: the numbers of the classes
 
 	// Trust (0 to 1) of each view and sample, as Predictor.ViewTrust returns it. nil: the trust of the network, if it has a
 	// noise module.
 	Trust [][]float64
 
-	// Novelty (0 to 1) of each sample. nil: WritePredictions computes it with the model, Write leaves it out.
+	// Novelty (0 to 1) of each sample. nil: WritePredictions computes it with the model, Write omits it.
 	Novelty []float64
 
-	Reading []string  // lines on how the data were read
+	Reading []string  // how the data were read, by line
 	Facts   []Fact    // further lines of the model card
 	Created time.Time // date of the page; zero: none
 
 	Points  int    // samples on the map, at most; 0: DefaultPoints
-	PCA     bool   // the map shows principal components in place of t-SNE
-	Seed    uint64 // of random samples
-	Workers int    // goroutines; 0: GOMAXPROCS. They do not change the page
+	PCA     bool   // draw principal components on the map in place of t-SNE
+	Seed    uint64 // for drawing samples at random
+	Workers int    // goroutines; 0: GOMAXPROCS. The page does not depend on it
 
-	// Progress, if not nil, is called now and then, from the goroutine that called Write. An error ends the work, and Write
+	// Progress, if not nil, is called now and then, from the goroutine that called Write. If it returns an error, Write stops and
 	// returns it.
 	Progress func(phase string, done, total int) error
 }
@@ -52,13 +51,13 @@ type Fact struct{ Name, Value string }
 // DefaultPoints is the number of samples up to which the map shows all of them, if Options.Points is 0.
 const DefaultPoints = 10_000
 
-// complete fills in the defaults and checks what must fit n samples in some views.
+// complete fills in the defaults and checks the options against n samples and the number of views.
 func (o *Options) complete(n, views int) error {
 	if o.Points == 0 {
 		o.Points = DefaultPoints
 	}
 	if o.Points < 0 {
-		return fmt.Errorf("report: Points is %d", o.Points)
+		return fmt.Errorf("report: Points is %d, want 0 (the default) or more", o.Points)
 	}
 	if o.Title == "" {
 		o.Title = "Clusters"
@@ -75,7 +74,7 @@ func (o *Options) complete(n, views int) error {
 	return o.completeClasses(n)
 }
 
-// check reports whether the lists fit the numbers of samples and views.
+// check reports whether the lists have the lengths for n samples and the number of views.
 func (o *Options) check(n, views int) error {
 	if o.IDs != nil && len(o.IDs) != n {
 		return fmt.Errorf("report: %d IDs for %d samples", len(o.IDs), n)
@@ -91,16 +90,15 @@ func (o *Options) check(n, views int) error {
 	}
 	for v, t := range o.Trust {
 		if len(t) != n {
-			return fmt.Errorf("report: Trust of view %d has %d values for %d samples", v, len(t), n)
+			return fmt.Errorf("report: view %d of Trust has %d values for %d samples", v, len(t), n)
 		}
 	}
 	if o.Novelty != nil && len(o.Novelty) != n {
-		return fmt.Errorf("report: Novelty of %d samples, there are %d", len(o.Novelty), n)
+		return fmt.Errorf("report: Novelty has %d values for %d samples", len(o.Novelty), n)
 	}
 	return nil
 }
 
-// checkViews reports whether each of Views has content for n samples.
 func (o *Options) checkViews(n int) error {
 	for v, x := range o.Views {
 		in, err := x.Content()
@@ -118,13 +116,12 @@ func (o *Options) checkViews(n int) error {
 	return nil
 }
 
-// effectRows are the samples of which the values in the views are looked at.
+// effectRows returns the samples whose values in the views are measured.
 func (o *Options) effectRows(r *result) []int {
 	return draw(r.samples(), effectCount(r.samples(), r.dims, r.clusters()), o.Seed)
 }
 
-// checkValues refuses values of which the page could say nothing but nonsense: one NaN makes that of every mean. A model has
-// looked at those that it labelled.
+// checkValues returns an error for a value that makes means NaN or infinite. A model has checked the samples that it labelled.
 func (o *Options) checkValues(ctx context.Context, r *result) error {
 	if o.Views == nil || r.predicted {
 		return nil
@@ -169,5 +166,5 @@ func (o *Options) completeClasses(n int) error {
 	return nil
 }
 
-// mostClasses is the largest number of classes that are numbered without names.
+// mostClasses is the largest number of classes without names.
 const mostClasses = 1_000_000

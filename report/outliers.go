@@ -6,12 +6,12 @@ import (
 )
 
 const (
-	// farBins and farthest are the number of bins and the end of the histogram of remoteness; the last bin has all beyond, too.
+	// farBins and farthest are the number of bins and the end of the histogram of remoteness. The last bin also counts all values
+	// beyond.
 	farBins, farthest = 20, 5.0
 	mostOutliers      = 20
 )
 
-// outliers is the section on samples that fit no cluster.
 type outliers struct {
 	Count    int
 	Share    float64
@@ -19,13 +19,12 @@ type outliers struct {
 	Farthest []outlierRow // the most remote first
 }
 
-// outlierRow is a sample that fits no cluster.
 type outlierRow struct {
 	sampleRow
 	Remoteness float64
 }
 
-// addOutliers shows the samples that are far from nearly all others, where that is known.
+// addOutliers shows the samples that are far from nearly all others, if the fit has looked for them.
 func (p *page) addOutliers(r *result, o *Options, sure *certainty) {
 	if r.judged.outlier == nil {
 		return
@@ -43,7 +42,6 @@ func (p *page) addOutliers(r *result, o *Options, sure *certainty) {
 	}
 }
 
-// newFarFigure counts samples by their remoteness.
 func newFarFigure(remoteness []float64) *bars {
 	scaled := make([]float64, len(remoteness))
 	beyond := 0
@@ -70,10 +68,10 @@ func newFarFigure(remoteness []float64) *bars {
 	return out
 }
 
-// sayOutliers names them in the summary.
+// sayOutliers adds the outliers to the summary.
 func (p *page) sayOutliers(say func(string, ...any)) {
 	if p.Outliers != nil && p.Outliers.Count > 0 {
-		say("Samples that fit no cluster: %s (%s). They are far from nearly all others, and their labels mean little.",
+		say("Samples that fit no cluster: %s (%s). They are far from nearly all others: do not rely on their labels.",
 			thousands(p.Outliers.Count), percent(p.Outliers.Share))
 	}
 }

@@ -24,8 +24,7 @@ import (
 // It returns an error before it writes anything if the options do not fit the clustering, or if Views hold values that Fit
 // refuses. It returns the context's error soon after ctx is cancelled, the error of Options.Progress, and the error of w.
 //
-// Time grows with n·c·m, plus that of t-SNE for 3,000 samples. Memory grows with Options.Points, plus a few numbers for each
-// sample.
+// The time grows with n·c·m, plus t-SNE of 3,000 samples. Memory grows with Options.Points, plus a few numbers for each sample.
 func Write(ctx context.Context, w io.Writer, c *largemvc.Clustering, o Options) error {
 	if err := checkTarget(ctx, w); err != nil {
 		return err
@@ -37,8 +36,8 @@ func Write(ctx context.Context, w io.Writer, c *largemvc.Clustering, o Options) 
 	return write(ctx, w, r, o)
 }
 
-// WritePredictions writes the page on the labels that a model gives to samples. It sets Options.Views to views. Errors are those
-// of Write.
+// WritePredictions writes the page on the labels that a model gives to samples. It sets Options.Views to views. Its errors are
+// those of Write.
 func WritePredictions(
 	ctx context.Context, w io.Writer, p *largemvc.Predictor, views []largemvc.View, o Options,
 ) error {
@@ -72,7 +71,7 @@ var (
 	}).Parse(pageText))
 )
 
-// checkTarget refuses a context or a writer that is nil, before there is anything to write.
+// checkTarget returns an error for a context or a writer that is nil.
 func checkTarget(ctx context.Context, w io.Writer) error {
 	if err := parallel.CheckContext(ctx); err != nil {
 		return fmt.Errorf("report: %w", err)
@@ -101,7 +100,7 @@ func write(ctx context.Context, w io.Writer, r *result, o Options) error {
 	return b.Flush()
 }
 
-// page is what the template shows.
+// page holds the content of the template.
 type page struct {
 	Title, Data, Created string
 	Predicted            bool
@@ -112,11 +111,11 @@ type page struct {
 	Warnings []string
 
 	Map          *mapFigure
-	Rows         []clusterRow // one a cluster
-	Listed, Rest int          // clusters that have a section of their own, and that have none
+	Rows         []clusterRow // one for each cluster
+	Listed, Rest int          // clusters that have a section of their own, and clusters that have none
 
 	Confidence *bars
-	Calibrated bool // confidence says how often labels are found again; else it is a margin
+	Calibrated bool // confidence says how often labels are found again; else it is the margin
 	Median     float64
 	LeastSure  []sampleRow
 
@@ -130,12 +129,12 @@ type page struct {
 	Silhouette   float64
 	ApartSamples int
 
-	Importance  *Importance // nil: there are no views to look at
+	Importance  *Importance // nil: there are no views
 	Heat        *heatMap
 	Labels      template.URL // a CSV file; "": it would be too large
 	Disagreeing []sampleRow
 	HasTrust    bool
-	RowTrust    bool // it is in rows, whatever the clusters
+	RowTrust    bool // the trust is in rows, whatever the clusters
 	Trust       []trustRow
 	Distrusted  int             // rows of a trust below doubtful
 	Suspects    []suspiciousRow // the lowest first
@@ -150,10 +149,8 @@ type page struct {
 	Config  []Fact
 }
 
-// Tested says whether the page has features that distinguish clusters.
 func (p *page) Tested() bool { return p.Importance != nil && p.Importance.Untested == "" }
 
-// clusterRow is what there is to say of a cluster.
 type clusterRow struct {
 	Number     int
 	Size       int
@@ -164,22 +161,21 @@ type clusterRow struct {
 	Nearest    int // −1: none
 	Separation float64
 	Support    ClusterSupport
-	Class      string // the most frequent one
+	Class      string // the most frequent class
 	ClassShare float64
 	Typical    []string
 	Features   []Feature // the largest
-	More       int       // features that distinguish it beside those
+	More       int       // further features that distinguish the cluster
 	Alone      []viewShare
 	Best       *viewShare
 }
 
-// viewShare is how well a view places samples in a cluster: a figure of ClusterSupport.
+// viewShare says how well a view places samples in a cluster, see ClusterSupport.Views.
 type viewShare struct {
 	View  string
 	Share float64
 }
 
-// sampleRow is a sample in a list.
 type sampleRow struct {
 	ID         string
 	Cluster    int
@@ -196,7 +192,7 @@ type trustRow struct {
 	Views []float64
 }
 
-// suspiciousRow is a row of a view that hardly belongs to its sample.
+// suspiciousRow is a row of a view that probably belongs to another sample or is noise.
 type suspiciousRow struct {
 	sampleRow
 	View  string
@@ -209,7 +205,7 @@ const (
 	mostLeastSure = 20
 	mostDisagree  = 20
 	mostSuspects  = 20
-	doubtful      = 0.5 // the trust below which a row is rather not its sample's
+	doubtful      = 0.5 // trust below which a row probably is not its sample's
 	mostNovel     = 20
 	novelAbove    = 0.95
 )
@@ -278,7 +274,6 @@ func (p *page) addClusters(r *result, o *Options, sure *certainty) {
 	}
 }
 
-// id is the name of a sample.
 func (o *Options) id(i int) string {
 	if o.IDs == nil {
 		return strconv.Itoa(i)
@@ -286,7 +281,7 @@ func (o *Options) id(i int) string {
 	return shorten(o.IDs[i])
 }
 
-// longestID is the number of letters of an id that are shown.
+// longestID is the number of letters of an ID that the page shows.
 const longestID = 60
 
 func shorten(s string) string {
@@ -304,7 +299,7 @@ func (r *result) sampleRow(i int, sure *certainty, o *Options) sampleRow {
 	return row
 }
 
-// addNovelty shows how unlike the training the samples are, where that is known.
+// addNovelty shows how far the samples are from the training samples, if this is known.
 func (p *page) addNovelty(r *result, o *Options, sure *certainty) {
 	if o.Novelty == nil {
 		return
@@ -319,7 +314,6 @@ func (p *page) addNovelty(r *result, o *Options, sure *certainty) {
 	}
 }
 
-// addApart shows how far clusters are from each other in the views.
 func (p *page) addApart(ctx context.Context, r *result, o *Options) error {
 	a, err := newApart(ctx, r, o)
 	if a == nil {
@@ -332,10 +326,9 @@ func (p *page) addApart(ctx context.Context, r *result, o *Options) error {
 	return nil
 }
 
-// mostFeatures is the number of features of a cluster that are shown.
+// mostFeatures is the number of features that the page shows for each cluster.
 const mostFeatures = 8
 
-// addFeatures shows the features and views that distinguish clusters.
 func (p *page) addFeatures(ctx context.Context, r *result, o *Options, sure *certainty) (err error) {
 	if o.Views == nil {
 		return nil
@@ -377,8 +370,8 @@ func (p *page) addFeatures(ctx context.Context, r *result, o *Options, sure *cer
 	return err
 }
 
-// addDisagreeing lists the samples of which the most views say something else than their label; of equal ones the least sure
-// first.
+// addDisagreeing lists the samples whose label most views contradict. Of equally many views, the sample of the lowest confidence
+// comes first.
 func (p *page) addDisagreeing(r *result, o *Options, sure *certainty, of []int, byView [][]int) {
 	against := func(s int) (count int) {
 		for _, votes := range byView {
@@ -403,7 +396,7 @@ func (p *page) addDisagreeing(r *result, o *Options, sure *certainty, of []int, 
 	}
 }
 
-// addTrust sums up the trust in the views.
+// addTrust averages the trust in the views.
 func (p *page) addTrust(r *result, o *Options, sure *certainty) {
 	trust := o.Trust
 	if trust == nil {
@@ -447,7 +440,6 @@ func (p *page) addTrust(r *result, o *Options, sure *certainty) {
 	}
 }
 
-// addClasses names the most frequent class of each cluster.
 func (p *page) addClasses(r *result, o *Options) {
 	counts := make([]map[int]int, len(p.Rows))
 	for i, k := range r.labels {
@@ -467,7 +459,6 @@ func (p *page) addClasses(r *result, o *Options) {
 	}
 }
 
-// addFacts makes the model card.
 func (p *page) addFacts(r *result, o *Options) {
 	card := func(name, value string) { p.Card = append(p.Card, Fact{name, value}) }
 	card("samples", thousands(p.Samples))
@@ -496,20 +487,20 @@ func (p *page) addFacts(r *result, o *Options) {
 	p.Training = append(p.Training, Fact{"epochs", thousands(r.epochs)}, Fact{"end", r.status},
 		Fact{"trained on", r.predictor.Ran.String()})
 	if r.restarts > 1 {
-		p.Training = append(p.Training, Fact{"run kept", thousands(r.restart+1) + " of " + thousands(r.restarts)})
+		p.Training = append(p.Training, Fact{"restart kept", thousands(r.restart+1) + " of " + thousands(r.restarts)})
 	}
 	if r.predictor.Kept {
-		p.Training = append(p.Training, Fact{"clusters", "those of the start, which tell more about neighbours and features"})
+		p.Training = append(p.Training, Fact{"clusters", "the initial ones, which have more information"})
 	}
 	if len(r.loss) > 0 {
-		p.Training = append(p.Training, Fact{"loss at the start (0: nothing learned)", number(r.loss[0])},
-			Fact{"loss at the end", number(r.loss[len(r.loss)-1])})
+		p.Training = append(p.Training, Fact{"first loss (0: nothing learned)", number(r.loss[0])},
+			Fact{"last loss", number(r.loss[len(r.loss)-1])})
 	}
 	p.Training = append(p.Training, r.timings...)
 	p.Config = r.settings
 }
 
-// classTable is the table of known classes against clusters.
+// classTable compares known classes with clusters.
 type classTable struct {
 	ACC, NMI, ARI, Purity float64
 	Count                 int        // of the classes
@@ -529,10 +520,10 @@ type classCell struct {
 	Match bool    // the cluster that is matched to the class
 }
 
-// mostTable is the number of classes, and of clusters, up to which their table is shown.
+// mostTable is the number of classes, and of clusters, up to which the page shows their table.
 const mostTable = 60
 
-// newClassTable compares the known classes of samples, whose names are given, with their clusters.
+// newClassTable compares the known classes of samples with their clusters.
 func newClassTable(classes, labels []int, names []string) (*classTable, error) {
 	t, err := score.NewContingency(classes, labels)
 	if err != nil {

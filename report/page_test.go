@@ -91,13 +91,13 @@ func TestSuspects(t *testing.T) {
 	table, _, _ = strings.Cut(table, "</table>")
 	first, second := strings.Index(table, "sample-008</th><td>genes</td>"), strings.Index(table, "sample-007</th><td>scans</td>")
 	if !found || first < 0 || second < first || !strings.Contains(table, ">0.125<") || strings.Contains(table, "sample-005") ||
-		!strings.Contains(table, "or noise: 2.") || strings.Contains(html, none) {
+		!strings.Contains(table, "are noise: 2.") || strings.Contains(html, none) {
 		t.Errorf("the suspects are\n%s", table)
 	}
 	for i := range n {
 		o.Trust[0][i] = 0.3
 	}
-	if html := f.page(t, o); !strings.Contains(html, "or noise: the 20 lowest of 61.") {
+	if html := f.page(t, o); !strings.Contains(html, "are noise: the 20 lowest of 61.") {
 		t.Error("the page does not count 61 rows")
 	}
 }
@@ -105,12 +105,12 @@ func TestSuspects(t *testing.T) {
 // shown is the page without its script.
 func shown(html string) string { return html[:strings.LastIndex(html, "<script>")] }
 
-// TestPageSaysWhatIsKept wants the page to say where the clusters are those of the start, and nowhere else.
+// TestPageSaysWhatIsKept wants the page to name the initial clusters if Fit kept them, and only then.
 func TestPageSaysWhatIsKept(t *testing.T) {
 	f := fitSet(t, 60)
 	for _, kept := range []bool{false, true} {
 		f.c.Predictor.Kept = kept
-		if html := f.page(t, f.options); strings.Contains(html, "those of the start, which tell more") != kept {
+		if html := f.page(t, f.options); strings.Contains(html, "the initial ones, which have more information") != kept {
 			t.Errorf("kept %v: the page does not say so", kept)
 		}
 	}
@@ -420,9 +420,9 @@ func TestWritePredictions(t *testing.T) {
 	if err := WritePredictions(context.Background(), &b, p, f.views, o); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"were put by a trained model into ", "In the training", "samples of the training",
+	for _, want := range []string{"were assigned by a trained model to ", "Training samples", "samples of the training",
 		"no features that distinguish clusters: a model labelled these samples",
-		"of the samples are farther from the training than 95 % of its own samples", "Histogram of the novelty"} {
+		"of the samples are farther from the training samples than 95 % of these are", "Histogram of the novelty"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -465,7 +465,7 @@ func TestErrors(t *testing.T) {
 		"mask": {ctx, f.c, Options{Views: []largemvc.View{f.views[0].WithPresent([]bool{true}), f.views[1]}},
 			"mask of view 0 of Views has 1 entries for 30 samples"},
 		"points":        {ctx, f.c, Options{Points: -1}, "Points is -1"},
-		"trust":         {ctx, f.c, Options{Trust: make([][]float64, 2)}, "Trust of view 0 has 0 values"},
+		"trust":         {ctx, f.c, Options{Trust: make([][]float64, 2)}, "view 0 of Trust has 0 values"},
 		"cancelled":     {cancelled, f.c, Options{}, context.Canceled.Error()},
 		"stopped early": {ctx, f.c, Options{Progress: func(string, int, int) error { return enough }}, "enough"},
 	} {
@@ -489,8 +489,8 @@ func TestNoiseIsNotPraised(t *testing.T) {
 		planted[i] = noise[i] + 8*float64((i/8+i%8)%3)
 	}
 	for first, x := range map[string][]float64{
-		"The samples have no clusters that noise with the same spread would not have": noise,
-		"The samples have clear clusters":                                             planted,
+		"The clusters are no better than clusters of noise with the same spread": noise,
+		"The samples have clear clusters":                                        planted,
 	} {
 		views := []largemvc.View{largemvc.DenseView(300, 8, x)}
 		c, err := largemvc.Fit(context.Background(), views, largemvc.Config{Clusters: 3, Epochs: 5})
@@ -506,7 +506,7 @@ func TestNoiseIsNotPraised(t *testing.T) {
 		if at := strings.Index(summary, "<p>"); at < 0 || !strings.HasPrefix(summary[at+3:], first) {
 			t.Errorf("the first sentence is %.200q, want %q", summary[max(at, 0):], first)
 		}
-		for _, praise := range []string{"stands apart most clearly", "have a confidence of at least"} {
+		for _, praise := range []string{"is found most reliably", "have a confidence of at least"} {
 			if strings.Contains(text, praise) != (c.Structure.Judgement == score.StructureClear) {
 				t.Errorf("%v: %q", c.Structure, praise)
 			}

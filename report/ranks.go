@@ -10,7 +10,7 @@ import (
 	"github.com/largemvc/largemvc/internal/structure"
 )
 
-// tester tests one feature after the other. It is used by one goroutine.
+// tester tests one feature after the other. Only one goroutine may use it.
 type tester struct {
 	*search
 	values  []structure.Entry // of the feature that is tested, of one half
@@ -37,7 +37,7 @@ func newTester(s *search) *tester {
 	}
 }
 
-// feature returns the clusters in which a feature has a p-value of at most falseShare, and the number of tests that were made.
+// feature returns the clusters in which a feature has a p-value of at most falseShare, and the number of tests.
 func (t *tester) feature(v, j int, column []structure.Entry) (passed []Feature, tests int) {
 	run := t.runs[t.fold[v][j]]
 	if run == nil {
@@ -98,7 +98,7 @@ func (t *tester) gather(run *heldOut, v, half int, column []structure.Entry) {
 	}
 }
 
-// deviation is the standard deviation; 0 for values that are equal within rounding.
+// deviation returns the standard deviation, 0 for values that are equal within rounding.
 func (s sums) deviation() float64 {
 	mean := s.sum / s.count
 	d := math.Sqrt(max(0, s.square/s.count-mean*mean))
@@ -108,7 +108,6 @@ func (s sums) deviation() float64 {
 	return d
 }
 
-// means returns the means of the feature in cluster k and in all other samples.
 func (t *tester) means(k int) (in, out float64) {
 	m := t.moments[k]
 	return m.sum / m.count, (t.total.sum - m.sum) / (t.total.count - m.count)
@@ -193,7 +192,7 @@ func (q rankSum) p() float64 {
 	}
 	shape := 4 / (skew * skew)
 	x := shape + z*math.Sqrt(shape)
-	if x <= 0 { // that distribution ends before the rank sum's does
+	if x <= 0 { // the rank sum lies outside the distribution
 		return math.Erfc(math.Abs(z) / math.Sqrt2)
 	}
 	return min(1, 2*min(mathext.GammaIncReg(shape, x), mathext.GammaIncRegComp(shape, x)))

@@ -15,8 +15,7 @@ import (
 	"github.com/largemvc/largemvc/score"
 )
 
-// result is what a page is made of, whether it came from a fit or from a model that labelled samples. This file alone knows
-// what the library's results look like.
+// result holds what a page needs, from a fit or from a model that labelled samples. Only this file reads the library's results.
 type result struct {
 	predicted bool // the samples are not, or not known to be, those of the training
 
@@ -24,15 +23,15 @@ type result struct {
 	h         mat.Matrix
 	judged    judged
 	centroids *mat.Dense
-	unit      bool // clusters are found in rows of h at norm 1
+	unit      bool // clusters are those of the rows of h at norm 1
 
-	views     []string // names, for people
+	views     []string // names, for readers
 	dims      []int
 	trained   int // samples of the training
 	anchors   int
 	loss      []float64
 	viewLoss  [][]float64
-	inputs    []string // what the entries of viewLoss are of
+	inputs    []string // names of the terms in viewLoss
 	status    string
 	finished  bool // the training came to its end
 	epochs    int
@@ -47,7 +46,7 @@ type result struct {
 	predictor *largemvc.Predictor
 }
 
-// judged is the judgement of each sample; nil: there is none.
+// judged holds the judgement of each sample; nil: there is none.
 type judged struct {
 	confidence, remoteness []float64
 	outlier                []bool
@@ -55,7 +54,6 @@ type judged struct {
 	novelty                []float64   // of samples that a model labels
 }
 
-// ofClustering reads what a fit found.
 func ofClustering(c *largemvc.Clustering) (*result, error) {
 	if c == nil || c.Predictor == nil || c.H == nil || len(c.Labels) == 0 {
 		return nil, errors.New("report: the clustering is empty: Fit makes one")
@@ -80,7 +78,7 @@ func ofClustering(c *largemvc.Clustering) (*result, error) {
 	return r, nil
 }
 
-// ofPredictions labels samples by a model.
+// ofPredictions labels samples with a model.
 func ofPredictions(ctx context.Context, p *largemvc.Predictor, views []largemvc.View) (*result, error) {
 	if p == nil || p.Clusters == 0 {
 		return nil, errors.New("report: the predictor is empty: Fit and Load make one")
@@ -101,7 +99,7 @@ func ofPredictions(ctx context.Context, p *largemvc.Predictor, views []largemvc.
 	return r, nil
 }
 
-// beyond returns the losses less the loss of nothing learned.
+// beyond returns the losses less null, the loss if nothing is learned.
 func beyond(loss []float64, null float64) []float64 {
 	out := slices.Clone(loss)
 	for i := range out {
@@ -132,7 +130,7 @@ func ofPredictor(p *largemvc.Predictor) *result {
 	return r
 }
 
-// trustOfViews is the mean of the trust of a view's inputs; nil without.
+// trustOfViews returns the mean trust of the inputs of each view, nil without trust.
 func trustOfViews(p *largemvc.Predictor, trust [][]float64) [][]float64 {
 	inputs := p.Inputs()
 	if len(trust) == 0 || len(trust) != len(inputs) {
@@ -199,16 +197,15 @@ func settings(c reflect.Value, prefix string) []Fact {
 	return out
 }
 
-// samples is their number.
 func (r *result) samples() int { return len(r.labels) }
 
-// clusters is the number that was found.
+// clusters returns the number of clusters that were found.
 func (r *result) clusters() int {
 	k, _ := r.centroids.Dims()
 	return k
 }
 
-// row writes what the clusters are found in of sample i to dst, which has as many entries as there are anchors.
+// row writes sample i, in the space of the clusters, to dst, which has as many entries as there are anchors.
 func (r *result) row(dst []float64, i int) {
 	square := 0.0
 	for j := range dst {
@@ -222,7 +219,6 @@ func (r *result) row(dst []float64, i int) {
 	}
 }
 
-// seconds is a duration for people.
 func seconds(d time.Duration) string {
 	switch s := d.Seconds(); {
 	case s < 0.0095:

@@ -8,20 +8,20 @@ import (
 	"github.com/largemvc/largemvc/score"
 )
 
-// summarise says in a few sentences what was found, and what to beware of.
+// summarise adds the sentences of the summary and the warnings.
 func (p *page) summarise(r *result, o *Options, sure *certainty) {
 	say := func(format string, args ...any) { p.Summary = append(p.Summary, fmt.Sprintf(format, args...)) }
 	warn := func(format string, args ...any) { p.Warnings = append(p.Warnings, fmt.Sprintf(format, args...)) }
 	p.judge(r, say, warn)
-	done := "were grouped"
+	done := "were grouped into"
 	if r.predicted {
-		done = "were put by a trained model"
+		done = "were assigned by a trained model to"
 	}
 	sizes := make([]int, len(p.Rows))
 	for k, row := range p.Rows {
 		sizes[k] = row.Size
 	}
-	say("%s, seen in %s, %s into %s of %s.", plural(p.Samples, "sample"), plural(len(r.views), "view"), done,
+	say("%s, seen in %s, %s %s of %s.", plural(p.Samples, "sample"), plural(len(r.views), "view"), done,
 		plural(r.clusters(), "cluster"), between(sizes))
 	low := shareBelow(sure.confidence, lowConfidence)
 	if r.structure.Judgement == score.StructureClear {
@@ -30,53 +30,53 @@ func (p *page) summarise(r *result, o *Options, sure *certainty) {
 	}
 	p.sayOutliers(say)
 	if p.Novelty != nil {
-		say("%s of the samples are farther from the training than 95 %% of its own samples; of samples like those it "+
+		say("%s of the samples are farther from the training samples than 95 %% of these are; of similar samples it "+
 			"would be 5 %%.",
 			percent(p.Novel))
 		if p.Novel >= muchNovel {
-			warn("Many samples are not like those of the training: their labels say little.")
+			warn("Many samples are unlike the training samples: do not rely on their labels.")
 		}
 	}
 	if p.Classes != nil {
-		say("Against the %s that are known, the clusters have an accuracy of %s (each cluster matched to one class), "+
+		say("Compared with the %s that are known, the clusters have an accuracy of %s (each cluster matched to one class), "+
 			"an NMI of %s "+
-			"and an adjusted Rand index of %s. The classes had no part in the clustering.", plural(p.Classes.Count, "class"),
+			"and an adjusted Rand index of %s. The clustering did not use the classes.", plural(p.Classes.Count, "class"),
 			percent(p.Classes.ACC), percent(p.Classes.NMI), percent(p.Classes.ARI))
 	}
 	p.sayFeatures(say)
 	p.warn(r, low, warn)
 }
 
-// warn says what speaks against the clusters.
+// warn adds the warnings about the clusters.
 func (p *page) warn(r *result, low float64, warn func(string, ...any)) {
 	if r.clusters() < r.asked {
-		warn("%s were asked for, %d were found: the representation has no more distinct rows.", plural(r.asked, "cluster"),
+		warn("You asked for %s, but the representation has only %d distinct rows.", plural(r.asked, "cluster"),
 			r.clusters())
 	}
 	if !r.finished {
-		warn("The training did not come to its end (%s): this is the state after %s.", r.status, plural(r.epochs, "epoch"))
+		warn("The training did not finish (%s): the clusters are those after %s.", r.status, plural(r.epochs, "epoch"))
 	}
 	if r.epochs == 0 {
-		warn("The network was not trained: this is its start.")
+		warn("The network was not trained: the clusters come from its initial state.")
 	}
 	if low > muchLow {
 		where := "lie nearly between two clusters"
 		if p.Calibrated {
-			where = "have labels that are hardly found again among other samples"
+			where = "have labels that clusters of other samples rarely give again"
 		}
 		warn("%s of the samples %s: another number of clusters may suit the data better.", percent(low), where)
 	}
 }
 
-// judge begins with what there is to find, where that is known.
+// judge adds the judgement of the structure, if there is one.
 func (p *page) judge(r *result, say, warn func(string, ...any)) {
 	s := r.structure
-	figures := fmt.Sprintf("clusters of one half of the samples agree with those of the other half to %s, clusters of "+
+	figures := fmt.Sprintf("clusters of the two halves of the samples agree to %s, clusters of "+
 		"noise to %s; 0 is chance, 1 equal", fixed(s.Stability), fixed(s.NullStability))
 	switch s.Judgement {
 	case score.StructureNone:
-		say("The samples have no clusters that noise with the same spread would not have: %s.", figures)
-		warn("Do not read anything into the clusters below: noise would have such clusters, too.")
+		say("The clusters are no better than clusters of noise with the same spread: %s.", figures)
+		warn("Do not interpret the clusters below: noise would have such clusters, too.")
 	case score.StructureWeak:
 		say("The samples have weak clusters: %s. There are no clear gaps between them.", figures)
 	case score.StructureClear:
@@ -90,7 +90,6 @@ const (
 	muchNovel     = 0.25
 )
 
-// sayConfidence says how sure the labels are.
 func (p *page) sayConfidence(low float64, say func(string, ...any)) {
 	ends := "0: between two clusters, 1: in the middle of one"
 	if p.Calibrated {
@@ -100,7 +99,7 @@ func (p *page) sayConfidence(low float64, say func(string, ...any)) {
 		lowConfidence)
 }
 
-// compareClusters names the clusters that stand out for being sure or not.
+// compareClusters names the clusters of the highest and the lowest confidence.
 func (p *page) compareClusters(say func(string, ...any)) {
 	best, worst := -1, -1
 	for k, row := range p.Rows {
@@ -115,12 +114,12 @@ func (p *page) compareClusters(say func(string, ...any)) {
 		}
 	}
 	if best != worst {
-		say("Cluster %d stands apart most clearly (mean confidence %s), cluster %d least (%s).", best,
+		say("Cluster %d is found most reliably (mean confidence %s), cluster %d least reliably (%s).", best,
 			fixed(p.Rows[best].Confidence), worst, fixed(p.Rows[worst].Confidence))
 	}
 }
 
-// sayFeatures says how many features distinguish clusters, and which view does it best and least.
+// sayFeatures says how many features distinguish clusters, and which views distinguish them best and least.
 func (p *page) sayFeatures(say func(string, ...any)) {
 	if !p.Tested() {
 		return
@@ -133,7 +132,7 @@ func (p *page) sayFeatures(say func(string, ...any)) {
 	if len(distinct) == 1 {
 		verb = "distinguishes"
 	}
-	say("%s %s at least one cluster from the others, in samples that had no part in finding it, and without the feature itself.",
+	say("%s %s at least one cluster from the others. The tested samples and features were left out when the cluster was found.",
 		plural(len(distinct), "feature"), verb)
 	views := p.Importance.Views
 	best, worst := -1, -1
@@ -154,7 +153,7 @@ func (p *page) sayFeatures(say func(string, ...any)) {
 	}
 }
 
-// between is the range of some numbers of samples.
+// between formats the range of the sizes.
 func between(sizes []int) string {
 	most := plural(slices.Max(sizes), "sample")
 	if least := slices.Min(sizes); least < slices.Max(sizes) {

@@ -11,8 +11,8 @@ import (
 //
 // Rows of different lengths, and costs that are NaN or infinite, are an error. An empty matrix has the sum 0.
 //
-// It searches shortest augmenting paths with dual variables (R. Jonker and A. Volgenant, Computing 38, 1987): one path in O(s·l)
-// for each of the s rows or columns of the shorter side, with the longer side l. That is O(s²·l) in all.
+// Assignment searches shortest augmenting paths with dual variables (R. Jonker and A. Volgenant, Computing 38, 1987). It finds
+// one path in O(s·l) for each of the s rows or columns of the shorter side, with the longer side l. This is O(s²·l) in all.
 func Assignment(cost [][]float64) (columns []int, sum float64, err error) {
 	for i, row := range cost {
 		if len(row) != len(cost[0]) {
@@ -46,7 +46,7 @@ func Assignment(cost [][]float64) (columns []int, sum float64, err error) {
 	return columns, sum, nil
 }
 
-// augment matches every one of the rows ≤ cols rows and returns the row of each column, −1 for none.
+// augment matches all rows, rows ≤ cols, and returns the row of each column, −1 for none.
 func augment(rows, cols int, cost func(i, j int) float64) []int {
 	u, v := make([]float64, rows), make([]float64, cols) // dual variables: cost_ij − u_i − v_j ≥ 0, 0 where matched
 	match, held := unmatched(cols), unmatched(rows)      // of each column its row, of each row its column
@@ -94,7 +94,6 @@ func augment(rows, cols int, cost func(i, j int) float64) []int {
 	return match
 }
 
-// unmatched returns n times −1.
 func unmatched(n int) []int {
 	out := make([]int, n)
 	for i := range out {

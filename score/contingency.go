@@ -6,7 +6,7 @@ import (
 )
 
 // Contingency is the table of the number of samples of each class in each cluster. Its rows are the classes and its columns the
-// clusters that occur, in increasing order of their labels. It stores only cells other than 0, so that its size is O(n) for any
+// clusters that occur, in increasing order of their labels. It stores only cells that are not 0, so that its size is O(n) for any
 // number of classes and clusters.
 type Contingency struct {
 	classes, clusters        []int // the labels, in increasing order
@@ -23,14 +23,14 @@ func (t *Contingency) String() string {
 // cell is a number of samples > 0 in row class and column cluster.
 type cell struct{ class, cluster, count int }
 
-// NewContingency returns the table of n samples with the given class and cluster labels. It returns an error if there is
-// no sample or if the lengths differ. O(n log n).
+// NewContingency returns the table of n samples with the given class and cluster labels, in O(n log n). It returns an error if
+// there is no sample or if the lengths differ.
 func NewContingency(classes, clusters []int) (*Contingency, error) {
 	if len(classes) != len(clusters) {
 		return nil, fmt.Errorf("score: %d class labels and %d cluster labels", len(classes), len(clusters))
 	}
 	if len(classes) == 0 {
-		return nil, fmt.Errorf("score: no labels to compare")
+		return nil, fmt.Errorf("score: there are no labels to compare")
 	}
 	t := &Contingency{samples: len(classes)}
 	var rows, columns []int

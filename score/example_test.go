@@ -36,7 +36,7 @@ func ExampleContingency() {
 	// cluster 8 of 3 samples is class 2
 	// samples by class and cluster: [[0 3 0] [2 0 1] [0 0 2]]
 	// purity 0.875, NMI 0.779
-	// pairs in one cluster: 5 of one class, 2 of two; apart: 2 of one class, 19 of two; ARI 0.619
+	// pairs in one cluster: 5 of one class, 2 of two; in two clusters: 2 of one class, 19 of two; ARI 0.619
 	// B-cubed precision 83.3 %, recall 83.3 %, F 83.3 %
 }
 

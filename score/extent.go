@@ -7,18 +7,18 @@ import (
 )
 
 const (
-	// Rows whose columns extend from 2^−extentBits to 2^extentBits have squared distances that are neither infinite nor zero.
+	// Rows whose columns extend from 2^−extentBits to 2^extentBits have squared distances that neither overflow nor vanish.
 	extentBits = 300
-	// Columns of such values can be added up.
+	// Columns whose values are in this range have finite sums.
 	sumBits = 900
 )
 
-// inRange returns rows whose squared distances can be told apart: those given, or where these extend too far or too little the
-// same less their first one, times a power of two, which changes no index.
+// inRange returns rows whose squared distances neither overflow nor vanish. It returns x, or, if x extends too far or too little,
+// its rows less the first one, times a power of two. This changes no index.
 func inRange(x *rows.Dense[float64]) *rows.Dense[float64] {
 	largest, widest := rows.Extent(x)
 	_, bits := math.Frexp(widest)
-	if bits >= -extentBits && bits <= extentBits { // 0 where all rows are equal
+	if bits >= -extentBits && bits <= extentBits { // bits is 0 if all rows are equal
 		bits = 0
 	}
 	if bits == 0 && largest < math.Ldexp(1, sumBits) {

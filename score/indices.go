@@ -8,13 +8,13 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 )
 
-// CalinskiHarabasz returns the index of T. Caliński and J. Harabasz (Communications in Statistics 3, 1974), the variance
-// between clusters over that within them,
+// CalinskiHarabasz returns the index of T. Caliński and J. Harabasz (Communications in Statistics 3, 1974), the variance between
+// clusters over the variance within them,
 //
 //	(Σ_k n_k ‖c_k − mean‖² / (c − 1)) / (Σ_i ‖x_i − c_label(i)‖² / (n − c)),
 //
-// for the rows of the n×d matrix x and any integer labels. Higher is better; +∞ if every row is its cluster's mean, 1 if
-// all rows are equal. Errors, and the sizes of values, are those of Silhouette. O(n·d).
+// x is an n×d matrix, and labels are any integers. Higher is better. The index is +∞ if every row is its cluster's mean, and 1 if
+// all rows are equal. Errors, and the sizes of values, are as for Silhouette. It takes O(n·d).
 func CalinskiHarabasz(x mat.Matrix, labels []int) (float64, error) {
 	p, err := newPartition(x, labels)
 	if err != nil {
@@ -40,9 +40,8 @@ func CalinskiHarabasz(x mat.Matrix, labels []int) (float64, error) {
 //
 //	(1/c) Σ_k max_{l≠k} (s_k + s_l) / ‖c_k − c_l‖,
 //
-// for the rows of the n×d matrix x and any integer labels. Lower is better, 0 is the least; a pair of clusters with
-// equal means counts as 0, as in scikit-learn. Errors, and the sizes of values, are those of Silhouette.
-// O(n·d + c²·d).
+// x is an n×d matrix, and labels are any integers. Lower is better, and 0 is the minimum. A pair of clusters with equal means
+// counts as 0, as in scikit-learn. Errors, and the sizes of values, are as for Silhouette. It takes O(n·d + c²·d).
 func DaviesBouldin(x mat.Matrix, labels []int) (float64, error) {
 	p, err := newPartition(x, labels)
 	if err != nil {

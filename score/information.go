@@ -7,7 +7,7 @@ type NMIAverage int
 
 // The means by which mutual information is normalised.
 const (
-	NMIArithmetic NMIAverage = iota // (H₁ + H₂)/2, the default of scikit-learn and of most papers since
+	NMIArithmetic NMIAverage = iota // (H₁ + H₂)/2, the default of scikit-learn and of most papers
 	NMIGeometric                    // √(H₁ H₂)
 	NMIMax                          // max(H₁, H₂)
 	NMIMin                          // min(H₁, H₂)

@@ -2,13 +2,14 @@ package score
 
 import "fmt"
 
-// matchCells bounds the cells of a table that is matched: 256 MiB of costs.
+// matchCells bounds the cells of a table for matching: 256 MiB of costs.
 const matchCells = 1 << 25
 
-// match returns the row of each column in the one-to-one matching of the most samples, −1 for none, and that number.
+// match returns the row of each column in the one-to-one matching of the most samples, −1 for none, and the number of these
+// samples.
 func (t *Contingency) match() (rows []int, samples int, err error) {
 	if r, c := t.Dims(); r > matchCells/c {
-		return nil, 0, fmt.Errorf("score: %d classes and %d clusters are too many to be matched", r, c)
+		return nil, 0, fmt.Errorf("score: %d classes and %d clusters are too many for a matching, want at most 2²⁵ pairs", r, c)
 	}
 	cost := make([][]float64, len(t.clusters))
 	for j := range cost {
@@ -21,8 +22,8 @@ func (t *Contingency) match() (rows []int, samples int, err error) {
 	return rows, int(-sum), err
 }
 
-// Match returns the class of each cluster under the one-to-one matching that has the most samples in the class of their cluster.
-// A cluster without a class is not in the map. More than 2²⁵ pairs of classes and clusters are an error.
+// Match returns the class of each cluster under the one-to-one matching that puts most samples in the class of their cluster. A
+// cluster without a class is not in the map. More than 2²⁵ pairs of classes and clusters are an error.
 func (t *Contingency) Match() (map[int]int, error) {
 	rows, _, err := t.match()
 	if err != nil {

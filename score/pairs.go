@@ -2,13 +2,13 @@ package score
 
 import "fmt"
 
-// PairCounts counts the unordered pairs of samples. A pair in one cluster is positive, else negative. It is true if cluster and
-// class agree: both the same or both different.
+// PairCounts counts the unordered pairs of samples. A pair in one cluster is positive, any other pair is negative. It is true if
+// cluster and class agree: both are the same or both differ.
 type PairCounts struct{ TP, FP, FN, TN int64 }
 
-// String returns the four numbers with what they count.
+// String returns the four numbers with their meaning.
 func (p PairCounts) String() string {
-	const text = "pairs in one cluster: %d of one class, %d of two; apart: %d of one class, %d of two"
+	const text = "pairs in one cluster: %d of one class, %d of two; in two clusters: %d of one class, %d of two"
 	return fmt.Sprintf(text, p.TP, p.FP, p.FN, p.TN)
 }
 

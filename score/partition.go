@@ -30,7 +30,7 @@ func newPartition(x mat.Matrix, labels []int) (*partition, error) {
 	var distinct []int
 	distinct, p.cluster = number(labels)
 	if len(distinct) < 2 || len(distinct) >= p.n {
-		return nil, fmt.Errorf("score: the index needs 2 to %d clusters, there are %d", p.n-1, len(distinct))
+		return nil, fmt.Errorf("score: the labels have %[2]d clusters, want 2 to %[1]d", p.n-1, len(distinct))
 	}
 	p.sizes = make([]int, len(distinct))
 	for _, k := range p.cluster {
@@ -41,7 +41,7 @@ func newPartition(x mat.Matrix, labels []int) (*partition, error) {
 
 func (p *partition) row(i int) []float64 { return p.rows.View(i) }
 
-// centres returns the means of the clusters and of all rows.
+// centres returns the means of the clusters and the mean of all rows.
 func (p *partition) centres() (centres [][]float64, mean []float64) {
 	centres, mean = make([][]float64, len(p.sizes)), make([]float64, p.d)
 	for k := range centres {
@@ -62,8 +62,7 @@ func (p *partition) centres() (centres [][]float64, mean []float64) {
 	return centres, mean
 }
 
-// centred returns the rows less their mean, without gaps; distances are the same and lose fewer digits as differences of
-// squares.
+// centred returns the rows less their mean, without gaps. Distances are the same and lose fewer digits as differences of squares.
 func (p *partition) centred() []float64 {
 	_, mean := p.centres()
 	out := make([]float64, p.n*p.d)

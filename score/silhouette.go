@@ -20,14 +20,14 @@ type SilhouetteConfig struct {
 	Workers int    // goroutines; 0: GOMAXPROCS. They do not change the result
 }
 
-// Silhouette returns the mean silhouette (P. Rousseeuw, J. Comput. Appl. Math. 20, 1987) of the rows of the n×d matrix x. It is
-// from −1 to 1, higher is better. Labels are any integers. The silhouette of row i is
+// Silhouette returns the mean silhouette (P. Rousseeuw, J. Comput. Appl. Math. 20, 1987) of the rows of the n×d matrix x (−1 to
+// 1). Higher is better. Labels are any integers. The silhouette of row i is
 //
 //	s_i = (b_i − a_i) / max(a_i, b_i)
 //
 // a_i is the mean Euclidean distance to the other rows of its cluster, b_i the lowest mean distance to the rows of another
-// cluster. A row alone in its cluster has s_i = 0. With cfg.Samples = s, the mean is over s rows, whose a and b are still over
-// all n rows: O(s·n·d) instead of O(n²·d).
+// cluster. A row alone in its cluster has s_i = 0. With cfg.Samples = s, the mean is over s rows. Their a and b are still over
+// all n rows, so that it takes O(s·n·d) instead of O(n²·d).
 //
 // Values may be of any size. If squared distances would overflow or vanish, x is scaled by a power of two, which does not change
 // the index. Differences below 1e-70 of the largest one in a column count as zero.
@@ -36,7 +36,7 @@ type SilhouetteConfig struct {
 // than two clusters or as many as rows. If ctx is cancelled, it returns the context's error.
 func Silhouette(ctx context.Context, x mat.Matrix, labels []int, cfg SilhouetteConfig) (float64, error) {
 	if cfg.Samples < 0 || cfg.Workers < 0 {
-		return 0, fmt.Errorf("score: silhouette of %d samples by %d workers", cfg.Samples, cfg.Workers)
+		return 0, fmt.Errorf("score: Samples is %d and Workers is %d, want 0 or more", cfg.Samples, cfg.Workers)
 	}
 	s, err := silhouettes(ctx, x, labels, cfg)
 	if err != nil {
@@ -48,7 +48,7 @@ func Silhouette(ctx context.Context, x mat.Matrix, labels []int, cfg SilhouetteC
 // Silhouettes returns the silhouettes s_i of all n rows of x. Silhouette returns their mean, and has the same errors.
 func Silhouettes(ctx context.Context, x mat.Matrix, labels []int, workers int) ([]float64, error) {
 	if workers < 0 {
-		return nil, fmt.Errorf("score: silhouettes by %d workers", workers)
+		return nil, fmt.Errorf("score: workers is %d, want 0 or more", workers)
 	}
 	return silhouettes(ctx, x, labels, SilhouetteConfig{Workers: workers})
 }
@@ -104,7 +104,7 @@ func silhouettes(ctx context.Context, x mat.Matrix, labels []int, cfg Silhouette
 				sums := ws.sums[r*clusters : (r+1)*clusters]
 				for j := lo; j < hi; j++ {
 					square := norms[i] + norms[j] - 2*ws.y[r*ld+j-lo]
-					// Where the difference has lost half of its digits it is taken row by row.
+					// If the difference has lost half of its digits, compute the distance directly.
 					if square < 1e-8*(norms[i]+norms[j]) {
 						square = kernel.SquaredDistance(p.row(i), p.row(j))
 					}

@@ -2,20 +2,20 @@ package score
 
 import "fmt"
 
-// Judgement says whether samples fall into clusters, or whether clusters were only cut out of them.
+// Judgement says whether samples form clusters, or whether a clustering only divides samples without gaps.
 type Judgement int
 
-// The judgements, from the least on.
+// The judgements, from the weakest to the strongest.
 const (
-	StructureUnknown Judgement = iota // not judged: one cluster, too few samples, or not asked for
-	StructureNone                     // the clusters are no better than those of noise
-	StructureWeak                     // they are better, but without clear gaps between them
+	StructureUnknown Judgement = iota // not judged: one cluster, too few samples, or switched off
+	StructureNone                     // the clusters are no better than clusters of noise
+	StructureWeak                     // the clusters are better, but without clear gaps between them
 	StructureClear                    // stable clusters with few samples at their borders
 )
 
 var judgements = []string{"unknown", "none", "weak", "clear"}
 
-// String returns unknown, none, weak or clear.
+// String returns "unknown", "none", "weak" or "clear".
 func (j Judgement) String() string {
 	if j < 0 || int(j) >= len(judgements) {
 		return fmt.Sprintf("unknown (%d)", int(j))
@@ -37,29 +37,29 @@ func (j *Judgement) UnmarshalText(text []byte) error {
 	return fmt.Errorf("score: unknown judgement %q, want one of %q", text, judgements)
 }
 
-// Structure compares clusters with those that the same steps find in noise: in samples with the covariance of the data, but
-// without clusters. It is measured on halves of the samples: each is clustered without the other.
+// Structure compares clusters with clusters that the same steps find in noise: samples with the covariance of the data, but
+// without clusters. The figures come from halves of the samples: each is clustered without the other.
 type Structure struct {
 	Judgement Judgement
-	Samples   int // that were looked at
+	Samples   int // samples of the comparison
 
-	// Stability is the adjusted Rand index between the clusters of one half and the labels that the clusters of the other half
-	// give to it, a mean; NullStability is the higher one of two kinds of noise.
+	// Stability is the adjusted Rand index between the clusters of one half and the labels that clusters of the other half give
+	// to it, a mean. NullStability is the highest value of the kinds of noise.
 	Stability, NullStability float64
-	// Border is the density of samples between clusters, relative to the density within; NullBorder is the lower one of the
-	// noise. Clusters with gaps between them have a density near 0.
+	// Border is the density of samples between clusters, relative to the density within. NullBorder is the lowest value of the
+	// kinds of noise. Clusters with gaps between them have a density near 0.
 	Border, NullBorder float64
-	// Agreement is the adjusted Rand index between clusters of single views, a mean over pairs; 0 for one view.
+	// Agreement is the adjusted Rand index between clusters of single views, a mean over pairs of views; 0 for one view.
 	Agreement float64
 }
 
-// String says the judgement with its figures, in a line.
+// String returns the judgement with its figures, in one line.
 func (s Structure) String() string {
 	switch s.Judgement {
 	case StructureNone:
 		return fmt.Sprintf("none: clusters as good come out of noise (%s)", s.figures())
 	case StructureWeak:
-		return fmt.Sprintf("weak: more than noise has, without clear gaps (%s)", s.figures())
+		return fmt.Sprintf("weak: better than clusters of noise, without clear gaps (%s)", s.figures())
 	case StructureClear:
 		return fmt.Sprintf("clear (%s)", s.figures())
 	}

@@ -25,7 +25,7 @@ func TestJudgements(t *testing.T) {
 	}
 	for j, want := range map[Judgement]string{
 		StructureUnknown: "not judged", StructureNone: "none: clusters as good come out of noise (stability 0.50, of noise 0.25;",
-		StructureWeak:  "weak: more",
+		StructureWeak:  "weak: better",
 		StructureClear: "clear (stability 0.50, of noise 0.25; density between clusters 1.00, of noise 2.00)",
 	} {
 		s := Structure{Judgement: j, Stability: 0.5, NullStability: 0.25, Border: 1, NullBorder: 2}

@@ -35,12 +35,12 @@ import (
 // A row h = 0 belongs to all clusters alike and has no derivative. A sample without neighbours has no effect. A graph without
 // edges gives 0.
 //
-// temperature 0 means 0.1. The term is differentiable in H; the graph is constant. Sums over samples are computed in float64,
-// and the result does not depend on the number of workers. It takes one product of A with an n×m matrix, O(n·m²) besides, and
-// the same again for its gradient.
+// A temperature of 0 means 0.1. The term is differentiable in H; the graph is constant. Sums over samples are computed in
+// float64, and the result does not depend on the number of workers. The value takes one product of A with an n×m matrix and
+// O(n·m²) besides, and the gradient as much again.
 //
-// It returns an error if H has a single column (log m = 0), if the graph does not have n samples, or if the temperature is
-// negative or not finite.
+// NeighborInformation returns an error if H has a single column (log m = 0), if the graph does not have n samples, or if the
+// temperature is negative or not finite.
 func NeighborInformation(h *gorgonia.Node, graph neighbor.Operator, temperature float64) (*gorgonia.Node, error) {
 	if err := op.WantFloat("H", h, 2); err != nil {
 		return nil, fmt.Errorf("largemvc: %w", err)
@@ -62,18 +62,18 @@ func NeighborInformation(h *gorgonia.Node, graph neighbor.Operator, temperature 
 // NeighborInformation favours clusters that do not separate neighbours. HeldOutInformation favours clusters that are a simple
 // function of the features. A row h = 0 belongs to all clusters alike and has no derivative.
 //
-// temperature 0 means 0.1. The term is differentiable in H; the regression is constant. Sums over samples are computed in
-// float64, and the result does not depend on the number of workers. It takes two products of Y and of Yᵀ with n×m matrices, and
-// the same again for its gradient.
+// A temperature of 0 means 0.1. The term is differentiable in H; the regression is constant. Sums over samples are computed in
+// float64, and the result does not depend on the number of workers. The value takes two products of Y and of Yᵀ with n×m
+// matrices, and the gradient as much again.
 //
-// It returns an error if H has a single column (log m = 0), if held does not have n samples or has another arithmetic than H, or
-// if the temperature is negative or not finite.
+// HeldOutInformation returns an error if H has a single column (log m = 0), if held does not have n samples or has another
+// arithmetic than H, or if the temperature is negative or not finite.
 func HeldOutInformation(h *gorgonia.Node, held *HeldOut, temperature float64) (*gorgonia.Node, error) {
 	if err := op.WantFloat("H", h, 2); err != nil {
 		return nil, fmt.Errorf("largemvc: %w", err)
 	}
 	if held == nil {
-		return nil, errors.New("largemvc: held-out information without a HeldOut")
+		return nil, errors.New("largemvc: the HeldOut is nil: NewHeldOut makes one")
 	}
 	if h.Dtype() == tensor.Float32 {
 		return named(heldOutTerm(0, h, held.single, temperature))
@@ -81,24 +81,24 @@ func HeldOutInformation(h *gorgonia.Node, held *HeldOut, temperature float64) (*
 	return named(heldOutTerm(0, h, held.double, temperature))
 }
 
-// heldOutTerm is the term in one arithmetic; held is nil if it is in the other.
+// heldOutTerm returns the term in the arithmetic T; held is nil if the HeldOut has the other arithmetic.
 func heldOutTerm[T kernel.Float](
 	workers int, h *gorgonia.Node, held *information.LeaveOneOut[T], temperature float64,
 ) (*gorgonia.Node, error) {
 	if held == nil {
-		return nil, fmt.Errorf("the representation is %v, the HeldOut is not", h.Dtype())
+		return nil, fmt.Errorf("the representation is %v, the HeldOut is not; set HeldOutConfig.Float64 to match it", h.Dtype())
 	}
 	return term.HeldOut(workers, h, held, temperature)
 }
 
-// HeldOut predicts the values of every sample from those of all other samples, by ridge regression on its features. X (n×D)
-// holds the rows of all views side by side. In their leading singular directions, Y = X Vᵀ. The predictions of values Q (n×m)
-// are
+// HeldOut predicts the values of every sample from the values of all other samples, by ridge regression on its features. X (n×D)
+// holds the rows of all views side by side, Y = X Vᵀ their coordinates along the leading singular directions V. The predictions
+// of values Q (n×m) are
 //
 //	S = Y (YᵀY + λ‖X‖²I)⁻¹ Yᵀ,    h_i = S_ii,    K Q = ((S Q)_i − h_i q_i) / (1 − h_i)  by rows i.
 //
-// They are exactly those of n regressions that each leave one sample out (D. M. Allen, Technometrics 1974), with the directions
-// V and the penalty λ‖X‖² of all samples. It is safe for concurrent use.
+// These equal the predictions of n regressions that each leave one sample out (D. M. Allen, Technometrics 1974), with the
+// directions V and the penalty λ‖X‖² of all samples. HeldOut is safe for concurrent use.
 type HeldOut struct {
 	single *information.LeaveOneOut[float32]
 	double *information.LeaveOneOut[float64]
@@ -106,12 +106,12 @@ type HeldOut struct {
 
 // HeldOutConfig sets how samples are predicted. Each field documents what its zero value means.
 type HeldOutConfig struct {
-	Preprocess largemvc.Preprocess // standardisation of the views, whose rows then have norm 1; 0: PreprocessBoth
-	// Directions is the number of singular directions, of all views together, that the regression uses: at most n and Σ d_v. 0:
-	// 200, or 64 above 10,000 samples.
+	Preprocess largemvc.Preprocess // standardisation of the views, whose rows then get norm 1; 0: PreprocessBoth
+	// Directions is the number of singular directions, of all views together, in the regression: at most n and Σ d_v. 0: 200, or
+	// 64 above 10,000 samples.
 	Directions int
-	// Penalty is λ; 0: 0.001. If it is so small that, to rounding, a sample decides its own prediction, NewHeldOut returns an
-	// error.
+	// Penalty is λ; 0: 0.001. NewHeldOut returns an error if it is so small that, to rounding, a sample decides its own
+	// prediction.
 	Penalty float64
 	Seed    uint64 // seed of the search for the directions
 	Float64 bool   // float64 in place of float32; it must be the arithmetic of H
@@ -120,7 +120,7 @@ type HeldOutConfig struct {
 
 // NewHeldOut computes the directions of the views. Its memory and time grow linearly with n. An absent row counts as zeros.
 //
-// It returns an error for views that Fit would refuse, and for a field of the configuration that is out of range.
+// It returns an error for views that Fit refuses, and for a field of the configuration that is out of range.
 func NewHeldOut(ctx context.Context, views []largemvc.View, c HeldOutConfig) (*HeldOut, error) {
 	if err := unprefixed(parallel.CheckContext(ctx)); err != nil {
 		return nil, err
@@ -136,11 +136,11 @@ func NewHeldOut(ctx context.Context, views []largemvc.View, c HeldOutConfig) (*H
 		return nil, fmt.Errorf("largemvc: Preprocess is %d, want %d to %d", int(c.Preprocess), largemvc.None,
 			int(largemvc.PreprocessBoth))
 	case c.Directions < 0:
-		return nil, fmt.Errorf("largemvc: Directions is %d", c.Directions)
+		return nil, fmt.Errorf("largemvc: Directions is %d, want 0 (the default) or more", c.Directions)
 	case !(c.Penalty >= 0) || math.IsInf(c.Penalty, 1):
 		return nil, fmt.Errorf("largemvc: Penalty is %g", c.Penalty)
 	case c.Workers < 0:
-		return nil, fmt.Errorf("largemvc: Workers is %d", c.Workers)
+		return nil, fmt.Errorf("largemvc: Workers is %d, want 0 (GOMAXPROCS) or more", c.Workers)
 	}
 	in := make([]view.View, len(views))
 	for v, x := range views {
@@ -183,10 +183,9 @@ func heldOutOfViews[T kernel.Float](
 	return held, unprefixed(err)
 }
 
-// named puts the library's name before an error of an internal package.
 func named[X any](x X, err error) (X, error) { return x, unprefixed(err) }
 
-// unprefixed is an error of an internal package with the library's name before it. The context's own stays as it is.
+// unprefixed adds the library's name to an error of an internal package, but not to the context's error.
 func unprefixed(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err

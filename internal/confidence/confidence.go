@@ -1,12 +1,12 @@
-// Package confidence turns the position of a sample between two centroids into how often its label is found again.
+// Package confidence estimates, from the position of a sample between two centroids, how often its label is found again.
 //
-// Clusters of parts of the data give labels to the samples that they were found without. The share of the parts that give a
-// sample the label which corresponds to its own is known for a few hundred samples. A curve relates it to the margin of the
-// sample: p = 1/(1 + exp(−a − b·margin)), b ≥ 0. New samples have a margin too, and get their share from the curve.
+// Clusters of parts of the data label the samples outside the part. For a few hundred samples, the share of the parts that give a
+// sample the label corresponding to its own is known. A curve relates this share to the margin of the sample: p = 1/(1 + exp(−a −
+// b·margin)), b ≥ 0. New samples have a margin too, and get their share from the curve.
 //
-// With the share c that labels have by chance, q = (p − c)/(1 − c) is 1 if every part gives the label, and 0 if no more parts do
-// than for a sample drawn at random. The parts are halves of a few hundred samples. Clusters of more samples are found again more
-// often: confidence has the odds of q times a gain, which grows with the number of samples.
+// With the share c that labels have by chance, q = (p − c)/(1 − c) is 1 if every part gives the label, and 0 if the parts give it
+// as often as to a sample drawn at random. The parts are halves of a few hundred samples. Clusters of more samples are found
+// again more often: the odds of the confidence are the odds of q times a gain, which grows with the number of samples.
 package confidence
 
 import "math"
@@ -33,15 +33,15 @@ func Margin(near, next float64) float64 {
 const (
 	// ridge is the weight of the squares of both parameters, in samples. It keeps them finite where all shares are 1.
 	ridge = 0.01
-	// mostChance is the share by chance from which shares say nothing.
+	// mostChance is the share by chance above which shares have no information.
 	mostChance = 0.999
 	// newtonSteps bounds the steps of a search; it ends at a change below enough.
 	newtonSteps = 60
 	enough      = 1e-10
 )
 
-// The gain is the power growth of the ratio of the samples to those with known shares, up to mostRatio. Both were chosen on the
-// noise and on the data sets of studies/confidence. Beyond that ratio the odds grow no more in the mean.
+// The gain is the power growth of the number of samples over the number with known shares, a ratio of at most mostRatio. Both
+// constants were chosen on the noise and on the data sets of studies/confidence. Beyond this ratio the mean odds grow no more.
 const growth, mostRatio = 0.75, 4
 
 // Fit returns the curve of samples, of n in all, with known margins and shares (0 to 1), by the largest likelihood. It returns
@@ -112,8 +112,8 @@ func (c *Curve) At(near, next float64) float64 {
 	return c.Gain * q / (1 + (c.Gain-1)*q)
 }
 
-// Members writes the memberships of a sample to out, by its squared distances to all k centroids. They are softmax(−β·squares),
-// where β ≥ 0 makes the largest one c + (1 − c)·confidence, with the share c by chance, but at least 1/k.
+// Members writes the memberships of a sample to out, by its squared distances to all k centroids. They are softmax(−β·squares)
+// with β ≥ 0 such that the largest one is c + (1 − c)·confidence, with the share c by chance, but at least 1/k.
 func (c *Curve) Members(out, squares []float64) {
 	own := 0
 	for k, q := range squares {
@@ -129,7 +129,7 @@ func (c *Curve) Members(out, squares []float64) {
 	}
 	want := 1 / max(c.Chance+(1-c.Chance)*c.At(squares[own], next), 1/float64(len(squares)))
 	beta, sum := 0.0, float64(len(squares))
-	for range newtonSteps { // Σ exp(−β·δ) = want, convex and falling: every step stays on the near side of the solution
+	for range newtonSteps { // Σ exp(−β·δ) = want, convex and falling: every step stays on one side of the solution
 		slope := 0.0
 		sum = 0
 		for k, q := range squares {

@@ -16,7 +16,7 @@ import (
 
 func init() { Register("CUDA", func() (Driver, error) { return OpenCUDA(findCUDA) }) }
 
-// symbol numbers the functions of the NVIDIA driver's library that are called.
+// symbol numbers the functions of the NVIDIA driver's library in use.
 type symbol int
 
 const (
@@ -52,7 +52,7 @@ var symbols = [numSymbols]string{
 	"cuMemsetD8_v2", "cuModuleLoadDataEx", "cuModuleGetFunction", "cuFuncSetAttribute", "cuLaunchKernel",
 }
 
-// The numbers of CUDA's interface.
+// Constants of CUDA's interface.
 const (
 	computeCapabilityMajor = 75 // attributes of a device
 	computeCapabilityMinor = 76
@@ -71,8 +71,8 @@ const (
 	maxArguments = 32       // of a kernel
 )
 
-// cudaDriver is the first device of the NVIDIA driver, which CUDA_VISIBLE_DEVICES may choose, with a context of its own. Each
-// call makes the context current on its thread and restores the thread's own context, for other users of CUDA in the process.
+// cudaDriver is the first device of the NVIDIA driver, which CUDA_VISIBLE_DEVICES may select, with its own context. Each call
+// makes the context current on its thread and restores the thread's own context, for other users of CUDA in the process.
 type cudaDriver struct {
 	at        [numSymbols]uintptr
 	context   uintptr // 0: closed
@@ -85,18 +85,18 @@ type cudaDriver struct {
 	major, minor int32
 	shared       int32 // bytes of shared memory of a block, if it asks for them
 
-	// The arguments of a launch. They lie in the driver, which the collector does not move.
+	// The arguments of a launch. They lie in the driver, so that the garbage collector does not move them.
 	values [maxArguments]uint64
 	params [maxArguments]unsafe.Pointer
 }
 
 type cudaFunction struct {
 	handle uintptr
-	shared int // bytes of dynamic shared memory that the function may have
+	shared int // bytes of dynamic shared memory that the function may use
 }
 
-// OpenCUDA opens the first device of the NVIDIA driver whose functions find returns by name. LARGEMVC_CUDA_SYNC=1 makes the
-// driver wait for each launch, so that an error names the kernel that caused it.
+// OpenCUDA opens the first device of the NVIDIA driver. find returns the driver's functions by name. LARGEMVC_CUDA_SYNC=1 makes
+// the driver wait for each launch, so that an error names the kernel that caused it.
 func OpenCUDA(find func(name string) (uintptr, error)) (Driver, error) {
 	d := &cudaDriver{sync: os.Getenv("LARGEMVC_CUDA_SYNC") == "1"}
 	runtime.LockOSThread() // a library's error and the current context belong to a thread
@@ -123,7 +123,7 @@ func OpenCUDA(find func(name string) (uintptr, error)) (Driver, error) {
 	return d, nil
 }
 
-// errNoCUDA says that there is no library of the driver.
+// errNoCUDA means that the driver's library is missing.
 var errNoCUDA = errors.New("no NVIDIA driver")
 
 // open makes the context. Creating it makes it current, which open undoes.
@@ -133,7 +133,7 @@ func (d *cudaDriver) open() error {
 	}
 	var count, dev int32
 	if err := d.call(cuDeviceGetCount, uintptr(unsafe.Pointer(&count))); err != nil {
-		return fmt.Errorf("the NVIDIA driver does not count its devices: %w", err)
+		return fmt.Errorf("the NVIDIA driver cannot list its devices: %w", err)
 	}
 	if count == 0 {
 		return errors.New("the NVIDIA driver has no device")
@@ -155,7 +155,7 @@ func (d *cudaDriver) open() error {
 	d.name = upToZero(name[:])
 	if err := d.call(cuCtxCreate, uintptr(unsafe.Pointer(&d.context)), 0, uintptr(dev)); err != nil {
 		d.context = 0
-		return fmt.Errorf("%s gives no context: %w", d.name, err)
+		return fmt.Errorf("%s cannot create a context: %w", d.name, err)
 	}
 	var own uintptr
 	return d.call(cuCtxPopCurrent, uintptr(unsafe.Pointer(&own)))
@@ -166,8 +166,8 @@ func upToZero(b []byte) string {
 	return text
 }
 
-// call calls a function of the library. The directive keeps what the arguments point to alive, on the heap, until the call
-// returns; so a pointer must be converted in the call itself.
+// call calls a function of the library. The directive keeps the memory of pointer arguments alive, on the heap, until the call
+// returns. So a pointer must be converted in the call itself.
 //
 //go:uintptrescapes
 func (d *cudaDriver) call(s symbol, args ...uintptr) error {
@@ -268,7 +268,7 @@ func (d *cudaDriver) Zero(p Ptr, bytes int64) error {
 func (d *cudaDriver) Load(text string) (Module, error) {
 	err := d.within("compiling PTX", func() error {
 		source, log := append([]byte(text), 0), make([]byte, logBytes)
-		var pin runtime.Pinner // the values are numbers to the collector
+		var pin runtime.Pinner // the garbage collector sees only numbers
 		defer pin.Unpin()
 		pin.Pin(&log[0])
 		options := [...]int32{jitErrorLog, jitErrorLogBytes}
@@ -285,17 +285,17 @@ func (d *cudaDriver) Load(text string) (Module, error) {
 	return Module(len(d.modules) - 1), err
 }
 
-// jitErrors are the errors of CUDA that say why a driver does not compile PTX, most of them without a text of their own.
+// jitErrors are the errors of CUDA when a driver does not compile PTX; most of them have no text.
 var jitErrors = map[cudaError]string{
 	outOfMemory: "the card has no memory left for the kernels",
-	209:         "the kernels are for newer cards",
-	218:         "the driver does not take the text",
+	209:         "the kernels need a newer card",
+	218:         "the driver rejects the kernels",
 	221:         "the driver's compiler is missing (libnvidia-ptxjitcompiler.so.1, which containers may lack)",
-	222:         "the driver is older than the text: one of CUDA 11.0 or later is needed",
-	223:         "the driver may not compile (the environment variable CUDA_DISABLE_PTX_JIT forbids it)",
+	222:         "the driver is too old: install a driver of CUDA 11.0 or later",
+	223:         "the environment variable CUDA_DISABLE_PTX_JIT forbids the driver to compile",
 }
 
-// jitError says why a text was not compiled, with what the driver's compiler wrote, if anything.
+// jitError returns the error of a failed compilation, with the messages of the driver's compiler, if any.
 func jitError(err error, log string) error {
 	var code cudaError
 	if errors.As(err, &code) && jitErrors[code] != "" {
@@ -308,11 +308,11 @@ func jitError(err error, log string) error {
 }
 
 func (d *cudaDriver) Launch(m Module, kernel string, l Launch, args ...any) error {
-	if l.Grid[0] > math.MaxInt32 || l.Grid[1] > math.MaxUint16 || l.Grid[2] > math.MaxUint16 { // cut to 32 bits without a word
-		return fmt.Errorf("CUDA, kernel %s: a grid of %v blocks is more than a launch can have", kernel, l.Grid)
+	if l.Grid[0] > math.MaxInt32 || l.Grid[1] > math.MaxUint16 || l.Grid[2] > math.MaxUint16 { // cut to 32 bits
+		return fmt.Errorf("CUDA, kernel %s: a grid of %v blocks exceeds the limits of a launch", kernel, l.Grid)
 	}
 	if len(args) > maxArguments {
-		return fmt.Errorf("CUDA, kernel %s: %d arguments, at most %d are possible", kernel, len(args), maxArguments)
+		return fmt.Errorf("CUDA, kernel %s: %d arguments, want at most %d", kernel, len(args), maxArguments)
 	}
 	for i, a := range args {
 		switch x := a.(type) {
@@ -388,7 +388,7 @@ func (d *cudaDriver) Name() string { return d.name }
 // Version returns the version of CUDA that the driver has.
 func (d *cudaDriver) Version() string { return fmt.Sprintf("%d.%d", d.version/1000, d.version%1000/10) }
 
-// Close destroys the context, and with it all that is on the device. It may be called again.
+// Close destroys the context, and all memory on the device. It may be called again.
 func (d *cudaDriver) Close() error {
 	if d.context == 0 {
 		return nil

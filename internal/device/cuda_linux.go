@@ -12,7 +12,7 @@ import (
 // libraryOfCUDA is the library of the NVIDIA driver.
 const libraryOfCUDA = "libcuda.so.1"
 
-// findCUDA returns a function of the library, which it loads when it is first asked.
+// findCUDA returns a function of the library, which it loads at the first call.
 func findCUDA(name string) (uintptr, error) {
 	library, err := purego.Dlopen(libraryOfCUDA, purego.RTLD_NOW|purego.RTLD_GLOBAL)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // libraryOfCUDA is the library of the NVIDIA driver, in the folder of Windows' own libraries.
 const libraryOfCUDA = "nvcuda.dll"
 
-// findCUDA returns a function of the library, which it loads when it is first asked.
+// findCUDA returns a function of the library, which it loads at the first call.
 func findCUDA(name string) (uintptr, error) {
 	library := windows.NewLazySystemDLL(libraryOfCUDA)
 	if err := library.Load(); err != nil {

@@ -1,9 +1,9 @@
-// Package device trains the stock network on a GPU: Shard is an engine.Shard whose rows and row state lie in a device's
-// memory and whose passes are kernels. The kernels are CUDA C in kernels/, compiled by clang to PTX (go generate), which is
-// committed and embedded; the driver of the device compiles it for the card.
+// Package device trains the stock network on a GPU. Shard is an engine.Shard whose rows and row state lie in a device's memory
+// and whose passes are kernels. The kernels are CUDA C in kernels/. clang compiles them to PTX (go generate), which is committed
+// and embedded. The device's driver compiles the PTX for the card.
 //
-// What a device must do is the interface Driver. The tests have one, internal/testrig/simdevice, which runs the same PTX on the
-// CPU and finds faults that a card does not report; so everything here is tested without a GPU.
+// The interface Driver has all operations of a device. The driver of the tests, internal/testrig/simdevice, runs the same PTX on
+// the CPU and finds faults that a card does not report. So all code here is tested without a GPU.
 //
 //	drv := &simdevice.Sim{}
 //	shard, err := device.New(drv, &spec, x, present, h0, true)   // asks for the memory before it takes any
@@ -11,9 +11,10 @@
 //
 // # Bits
 //
-// A pass is a fixed sequence of launches whose grids depend on sizes alone. No two blocks of a launch write to the same place or
-// read what another writes, and sums over samples are taken by chunks, in the type of the data, and these in float64 in the
-// engine's tree. So results have the same bits in whatever order blocks run. They are not those of another kind of device.
+// A pass is a fixed sequence of launches whose grids depend only on sizes. No two blocks of a launch write to the same place, and
+// none reads a place that another one writes. Sums over samples are computed by chunks, in the type of the data, and the chunks
+// are added in float64 in the engine's tree. So results have the same bits for any order of the blocks. Another type of device
+// gives other bits.
 package device
 
 //go:generate sh kernels/generate.sh

@@ -6,7 +6,7 @@ import (
 	"github.com/largemvc/largemvc/internal/driver"
 )
 
-// The types of a driver, which has a package of its own so that test drivers need not know this one.
+// The types of a driver have their own package, so that test drivers need not import this one.
 type (
 	Ptr    = driver.Ptr
 	Driver = driver.Driver
@@ -17,15 +17,15 @@ type (
 // ErrNoMemory is driver.ErrNoMemory.
 var ErrNoMemory = driver.ErrNoMemory
 
-// MemoryError says that a device has not the memory that something takes. Nothing is allocated for it.
+// MemoryError means that a device has too little memory. Nothing is allocated.
 type MemoryError struct {
 	What       string
 	Need, Free int64 // bytes
 	Device     string
-	Shared     bool // of a block, not of the device
+	Shared     bool // the shared memory of a block, not of the device
 }
 
-// Error names both figures, in GiB for those of the device.
+// Error returns both figures, in GiB for memory of the device.
 func (e *MemoryError) Error() string {
 	if e.Shared {
 		return fmt.Sprintf("%s takes %d bytes of a block's shared memory, %s has %d", e.What, e.Need, e.Device, e.Free)

@@ -6,10 +6,10 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 )
 
-// stripBytes is the memory in which rows are made ready for the device.
+// stripBytes is the size of the buffer that prepares rows for the device.
 const stripBytes = 16 << 20
 
-// fill takes the rows, their weights and H_0 to the device.
+// fill copies the rows, their weights and H_0 to the device.
 func (s *Shard[T]) fill(present [][]bool, h0 []float64) error {
 	p := &s.plan
 	for v, x := range s.rows {
@@ -42,7 +42,7 @@ func (s *Shard[T]) fill(present [][]bool, h0 []float64) error {
 	})
 }
 
-// strips uploads n rows with the stride ld, which set fills from the left; what it leaves is zero.
+// strips uploads n rows with the stride ld. set writes each row from the left; the rest is zero.
 func strips[T kernel.Float](drv Driver, to Ptr, n, ld int, set func(i int, row []T)) error {
 	count := min(max(stripBytes/(ld*size[T]()), 1), n)
 	strip := make([]T, count*ld)
@@ -58,7 +58,7 @@ func strips[T kernel.Float](drv Driver, to Ptr, n, ld int, set func(i int, row [
 	return nil
 }
 
-// weigh uploads which samples have a view, and what a sample's view counts in the mean over its views.
+// weigh uploads the presence of views, and each view's weight in a sample's mean over its views.
 func (s *Shard[T]) weigh(present [][]bool) error {
 	n := s.plan.n
 	count := make([]int, n)

@@ -10,23 +10,23 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// Frozen takes rows through a trained network on a device, a batch at a time. It is used by one goroutine at a time.
+// Frozen takes rows through a trained network on a device, a batch at a time. One goroutine at a time may use it.
 type Frozen[T kernel.Float] struct {
 	drv    Driver
 	spec   engine.Spec
 	passes []*engine.Pass
 }
 
-// NewFrozen returns the network of these passes (engine.Frozen) on the device of a session.
+// NewFrozen returns the network of the given passes (engine.Frozen) on the device of a session.
 func NewFrozen[T kernel.Float](s *Session, spec engine.Spec, passes []*engine.Pass) *Frozen[T] {
 	return &Frozen[T]{drv: s.drv, spec: spec, passes: passes}
 }
 
-// batchEntries bounds the entries of a batch, which this process holds beside the device: 12,557 rows of 2,672.
+// batchEntries bounds the entries of a batch, which this process stores too: 12,557 rows of 2,672.
 const batchEntries = 32 << 20
 
-// Batch returns how many of n rows go through the network at once: as many as batchEntries and the device's memory allow. It is
-// a *MemoryError where that is none. Sizes and free memory alone decide.
+// Batch returns the number of rows, of n, in a batch: as many as batchEntries and the device's memory allow. If the memory does
+// not suffice for one, the error is a *MemoryError. Only sizes and free memory decide.
 func (f *Frozen[T]) Batch(n int) (int, error) {
 	width := 0
 	for _, d := range f.spec.Dims {
@@ -47,7 +47,7 @@ func (f *Frozen[T]) Batch(n int) (int, error) {
 	}
 }
 
-// unmasked says that any sample may lack any view, which takes the most memory.
+// unmasked returns masks with which any sample may lack any view, which take the most memory.
 func (f *Frozen[T]) unmasked() [][]bool {
 	out := make([][]bool, len(f.spec.Dims))
 	for v := range out {
@@ -56,8 +56,8 @@ func (f *Frozen[T]) unmasked() [][]bool {
 	return out
 }
 
-// Run sets h, row-major with the stride kernel.Pad(m), to the representation of the rows x; present[v] says which rows have view
-// v (nil: all), and absent rows must be zero. Sparse rows become dense.
+// Run sets h, row-major with the stride kernel.Pad(m), to the representation of the rows x. present[v] says which rows have view
+// v (nil: all). Absent rows must be zero. Sparse rows become dense.
 func (f *Frozen[T]) Run(ctx context.Context, x []rows.Matrix[T], present [][]bool, h []T) (err error) {
 	spec := f.spec
 	spec.Samples, _ = x[0].Dims()
@@ -74,7 +74,7 @@ func (f *Frozen[T]) Run(ctx context.Context, x []rows.Matrix[T], present [][]boo
 	return s.CopyH(spec.Layers, 0, spec.Samples, h, kernel.Pad(spec.Anchors))
 }
 
-// runFrozen does a pass without the sums, which are for the anchors of a network that is trained.
+// runFrozen does a pass without the sums for the anchors, which only training needs.
 func (s *Shard[T]) runFrozen(ctx context.Context, p *engine.Pass) error {
 	s.k.ctx, s.frozen = ctx, true
 	c, err := s.upload(p)

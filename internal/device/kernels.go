@@ -13,7 +13,7 @@ import (
 //go:embed kernels/*.ptx.gz
 var packed embed.FS
 
-// The texts of the kernels, which are unpacked when they are first used.
+// The texts of the kernels, unpacked at their first use.
 var (
 	productsFloat  = text("products_float")
 	productsDouble = text("products_double")
@@ -36,14 +36,14 @@ func text(name string) func() string {
 	})
 }
 
-// kernels are the modules of one element type on a device, with a method for each kernel. Their first error is kept in err, and
-// nothing is launched after it, so that a pass is written without a check behind every line.
+// kernels holds the modules of one element type on a device, with a method for each kernel. It keeps the first error in err, and
+// launches nothing afterwards, so that a pass needs no check after each launch.
 type kernels[T kernel.Float] struct {
 	drv                           Driver
 	products, rows, terms, stages Module
 	tensor                        Module // where hasTensor
 	hasTensor                     bool
-	ctx                           context.Context // ends what is launched between two launches
+	ctx                           context.Context // checked between two launches
 	err                           error
 }
 
@@ -68,7 +68,7 @@ func loadKernels[T kernel.Float](drv Driver) (*kernels[T], error) {
 	return k, err
 }
 
-// failed returns the first error since the last call.
+// failed returns the first error after the last call.
 func (k *kernels[T]) failed() error {
 	err := k.err
 	k.err = nil
@@ -96,7 +96,7 @@ func toInt(b bool) int32 {
 	return 0
 }
 
-// epilogue is what times_transposed does with the products; the numbers are those of kernels/products.h.
+// epilogue is the last step of times_transposed; kernels/products.h has the numbers.
 type epilogue int32
 
 const (
@@ -140,9 +140,9 @@ var (
 )
 
 const (
-	// fewRows is the number of rows below which large tiles leave most of a card's processors without work.
+	// fewRows is the number of rows below which large tiles leave most of a card's processors idle.
 	fewRows = 4096
-	// fewColumns is the number of columns that the narrow tiles have.
+	// fewColumns is the number of columns of the narrow tiles.
 	fewColumns = 16
 	rowThreads = 128 // of a block of the kernels for rows, which has a warp for each of fourRows rows
 	fourRows   = 4
@@ -198,7 +198,7 @@ func (k *kernels[T]) transposedTimesBy(t tile, s sums) {
 		s.part, s.a, int32(s.lda), s.weight, s.x, int32(s.ldx), int32(s.n), int32(s.m), int32(s.d), int32(s.chunk))
 }
 
-// fold sets dst to the sums of the parts in the engine's tree.
+// fold sets dst to the sums of the parts, in the order of the engine's tree.
 func (k *kernels[T]) fold(dst, part Ptr, parts, size int) {
 	k.launch(k.products, "fold", [3]int{ceil(size, 256), 1, 1}, 256, 0, dst, part, int32(parts), int32(size))
 }
@@ -222,7 +222,6 @@ func (k *kernels[T]) rowSums(part, values Ptr, columns, n, chunk int) {
 		part, values, int32(columns), int32(n), int32(chunk))
 }
 
-// zero fills an array with zeros.
 func (k *kernels[T]) zero(p Ptr, bytes int64) {
 	if k.err == nil {
 		k.err = k.drv.Zero(p, bytes)

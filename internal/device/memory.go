@@ -6,16 +6,16 @@ import (
 	"slices"
 )
 
-// memory hands out a shard's arrays. Without a driver it only counts them; so the plan and what is taken are the same code.
+// memory allocates a shard's arrays. Without a driver it only counts them, so that planning and allocation are the same code.
 type memory struct {
 	drv   Driver // nil: count
 	taken []Ptr
 	total int64
 	err   error
-	each  func(name string, bytes int64) // nil: nobody wants to know
+	each  func(name string, bytes int64) // nil: not called
 }
 
-// granule is what the addresses of arrays are multiples of.
+// granule is the alignment of arrays (bytes).
 const granule = 256
 
 // take returns an array of the given bytes; 0 bytes have no array.
@@ -44,7 +44,7 @@ func (m *memory) take(bytes int64, format string, args ...any) Ptr {
 	return p
 }
 
-// takeViews returns an array for each view, of the bytes that it needs, takeEach arrays of the same size.
+// takeViews returns an array for each view, of bytes(v) bytes, and takeEach arrays of the same size.
 func (m *memory) takeViews(views int, bytes func(v int) int64, format string, args ...any) (out []Ptr) {
 	for v := range views {
 		out = append(out, m.take(bytes(v), format+" of view %d", append(args, v)...))
@@ -56,13 +56,13 @@ func (m *memory) takeEach(views int, bytes int64, format string, args ...any) []
 	return m.takeViews(views, func(int) int64 { return bytes }, format, args...)
 }
 
-// give gives one array back.
+// give releases one array.
 func (m *memory) give(p Ptr) error {
 	m.taken = slices.DeleteFunc(m.taken, func(q Ptr) bool { return q == p })
 	return m.drv.Free(p)
 }
 
-// release gives everything back.
+// release releases all arrays.
 func (m *memory) release() error {
 	var errs []error
 	for _, p := range m.taken {
@@ -72,15 +72,15 @@ func (m *memory) release() error {
 	return errors.Join(errs...)
 }
 
-// padded is the stride of rows of n elements: they are read four at a time.
+// padded is the stride of rows of n elements: kernels read four at a time.
 func padded(n int) int { return (n + 3) &^ 3 }
 
 // stride is the stride of row state of m columns, whose pattern has a byte for every four elements.
 func stride(m int) int { return (m + 7) &^ 7 }
 
-// checkSizes checks that sizes fit the kernels' numbers.
+// checkSizes returns an error for sizes beyond the kernels' integers.
 func checkSizes(n int, dims []int, m, chunks int) error {
-	const most = 1<<31 - 1<<20 // the numbers of threads go on a little beyond what they work on
+	const most = 1<<31 - 1<<20 // kernels start a few more threads than elements
 	if n > most || m > 65535 || chunks > 65535 {
 		return fmt.Errorf("device: %d samples in %d chunks and %d anchors are more than a launch can have", n, chunks, m)
 	}

@@ -4,8 +4,8 @@ import (
 	"github.com/largemvc/largemvc/internal/engine"
 )
 
-// The passes, as internal/engine has them in forward.go, final.go and backward.go, whose comments give the algebra. Here every
-// line of it is a launch over all rows.
+// The passes of internal/engine. Its forward.go, final.go and backward.go document the algebra. Here every line of it is a launch
+// over all rows.
 
 // bySquare launches out = a·bᵀ for row state a and an m×m constant b, with an epilogue.
 func (s *Shard[T]) bySquare(out, a, b Ptr, p product) {
@@ -25,7 +25,7 @@ func (s *Shard[T]) byRows(v int, out, b Ptr, most float64) {
 		n: s.plan.n, m: s.plan.m, k: s.plan.dims[v]})
 }
 
-// correlate sums (w ⊙ A)ᵀX of a view to place to among the sums. A is fresh where it is not what the call before had.
+// correlate sums (w ⊙ A)ᵀX of a view at offset to of the sums. fresh says that A differs from the previous call.
 func (s *Shard[T]) correlate(v, to int, a, weight Ptr, fresh bool) {
 	d := s.plan.dims[v]
 	if fresh {
@@ -41,7 +41,7 @@ func (s *Shard[T]) correlate(v, to int, a, weight Ptr, fresh bool) {
 	s.k.fold(s.sumAt(to), s.part, s.plan.chunks, s.plan.m*d)
 }
 
-// square sums (w ⊙ A)ᵀB of two row states to place to among the sums.
+// square sums (w ⊙ A)ᵀB of two row states at offset to of the sums.
 func (s *Shard[T]) square(to int, a, weight, b Ptr) {
 	m, ld := s.plan.m, s.plan.ld
 	s.k.transposedTimes(sums{part: s.part, a: a, lda: ld, weight: weight, x: b, ldx: ld, n: s.plan.n, m: m, d: m,
@@ -51,7 +51,7 @@ func (s *Shard[T]) square(to int, a, weight, b Ptr) {
 
 func (s *Shard[T]) sumAt(place int) Ptr { return s.sum + Ptr(8*place) }
 
-// sumValues sums the row values, a column for each view and one more.
+// sumValues sums the row values: one column for each view, and one more.
 func (s *Shard[T]) sumValues() {
 	columns := len(s.plan.dims) + 1
 	s.k.rowSums(s.valueParts, s.values, columns, s.plan.n, s.plan.chunk)
@@ -114,10 +114,9 @@ func (s *Shard[T]) forward(p *engine.Pass, c *constants) {
 	}
 }
 
-// positiveSlope is σ' on the positive side.
 func positiveSlope(a engine.Activation) float64 { return a.Slope(1) }
 
-// hk returns HK, which is H where K is the identity.
+// hk returns HK, or H if K is the identity.
 func (s *Shard[T]) hk(c *constants, v int, h Ptr) Ptr {
 	if c.k[v] == 0 {
 		return h
@@ -136,7 +135,7 @@ func (s *Shard[T]) residual(c *constants, v int, h, y, direct Ptr, general bool)
 	return hk
 }
 
-// addResidual adds factor[i]·(h_i K − y_i) to the rows of dst, for direct ones without cancellation.
+// addResidual adds factor[i]·(h_i K − y_i) to the rows of dst, without cancellation for direct rows.
 func (s *Shard[T]) addResidual(c *constants, v int, dst Ptr, first bool, factor, direct, h, hk, y Ptr) {
 	n, ld, m := s.plan.n, s.plan.ld, s.plan.m
 	s.k.byRow("add_residual", n, dst, toInt(first), factor, direct, hk, y, int32(n), int32(ld))

@@ -14,11 +14,11 @@ var (
 	_ linalg.Wide       = (*wide)(nil)
 )
 
-// worthMoving is the number of multiply-adds of a product from which a Procrustes step is done on the device: below, the
-// transfers cost more.
+// worthMoving is the number of multiply-adds of a product from which a Procrustes step runs on the device: below, the transfers
+// cost more.
 const worthMoving = 1 << 21
 
-// Wide returns what does the wide products of a Procrustes step, in float64. Its eigenvectors stay on the host.
+// Wide returns the wide products of a Procrustes step, in float64. The eigenvectors are computed on the host.
 func (s *Shard[T]) Wide(layer, view int) linalg.Wide {
 	k, q := min(s.plan.m, s.plan.dims[view]), max(s.plan.m, s.plan.dims[view])
 	if !s.plan.movesPolar(view) {
@@ -27,19 +27,19 @@ func (s *Shard[T]) Wide(layer, view int) linalg.Wide {
 	return &wide{shared: &s.polar, slots: s.polar.slots[layer][view], k: k, q: q, ldq: padded(q)}
 }
 
-// movesPolar says whether the Procrustes steps of a view have their wide products on the device.
+// movesPolar reports whether the wide products of a view's Procrustes steps run on the device.
 func (p *plan) movesPolar(v int) bool {
 	k, q := min(p.m, p.dims[v]), max(p.m, p.dims[v])
 	return p.anchored && k*k*q >= p.tuning.worthMoving
 }
 
-// polarProducts is what the Procrustes steps of a shard share.
+// polarProducts holds the memory that the Procrustes steps of a shard share.
 type polarProducts struct {
-	mu      sync.Mutex // views ask side by side
+	mu      sync.Mutex // views may ask side by side
 	k       *kernels[float64]
 	slots   [][][linalg.Slots]Ptr // k×q, by layer and view
-	squares [2]Ptr                // k×k, on their way up
-	result  Ptr                   // k×k, on its way down
+	squares [2]Ptr                // k×k, for uploads
+	result  Ptr                   // k×k, for downloads
 	spare   Ptr                   // k×q
 	stage   []float64
 }
@@ -74,7 +74,7 @@ type wide struct {
 	rows      []float64
 }
 
-// Resize checks the size, which the network decides.
+// Resize checks the size, which the network determines.
 func (w *wide) Resize(k, q int) error {
 	if k != w.k || q != w.q {
 		return fmt.Errorf("device: a Procrustes step of %d×%d, want %d×%d", k, q, w.k, w.q)
@@ -82,7 +82,7 @@ func (w *wide) Resize(k, q int) error {
 	return nil
 }
 
-// Put takes scale·x to the device.
+// Put uploads scale·x.
 func (w *wide) Put(to linalg.Slot, x []float64, scale float64) error {
 	w.shared.mu.Lock()
 	defer w.shared.mu.Unlock()
@@ -96,7 +96,7 @@ func (w *wide) Put(to linalg.Slot, x []float64, scale float64) error {
 	return w.shared.k.drv.Upload(w.slots[to], rawBytes(w.rows))
 }
 
-// Get fetches scale times a matrix.
+// Get downloads scale times a matrix.
 func (w *wide) Get(x []float64, from linalg.Slot, scale float64) error {
 	w.shared.mu.Lock()
 	defer w.shared.mu.Unlock()
@@ -150,7 +150,7 @@ func (w *wide) Combine(to linalg.Slot, ld int, a []float64, x linalg.Slot, u []f
 	return p.k.failed()
 }
 
-// times sets to = AᵀX, with its zeros at the rows' ends, by way of one of the places for factors.
+// times sets to = AᵀX, with zeros in the padding, through one of the places for factors.
 func (w *wide) times(to Ptr, place int, a []float64, ld int, x linalg.Slot) error {
 	p, lda := w.shared, padded(w.k)
 	p.stage = grown(p.stage, w.k*lda)

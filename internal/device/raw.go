@@ -2,7 +2,7 @@ package device
 
 import "unsafe"
 
-// rawBytes returns the memory of x as bytes, in the order of this machine, which is the device's: both are little-endian.
+// rawBytes returns the memory of x as bytes. The machine and the device are both little-endian.
 func rawBytes[E any](x []E) []byte {
 	if len(x) == 0 {
 		return nil

@@ -12,10 +12,10 @@ func (s *Shard[T]) fetch(p Ptr, first, count int) ([]T, error) {
 	return x, s.k.drv.Download(rawBytes(x), p+Ptr(int64(first)*s.plan.size))
 }
 
-// Read copies rows [lo, hi) of a state to dst, row-major. p is used by FieldE alone: the anchors P_{l−1}.
+// Read copies rows [lo, hi) of a state to dst, row-major. Only FieldE uses p: the anchors P_{l−1}.
 func (s *Shard[T]) Read(f engine.Field, layer, view, lo, hi int, p []float64, dst []float64) error {
 	if layer < 0 || layer > s.plan.layers || (f != engine.FieldH && layer < 1) {
-		return fmt.Errorf("device: no such state in layer %d", layer)
+		return fmt.Errorf("device: layer %d does not have this state", layer)
 	}
 	if f != engine.FieldH && (view < 0 || view >= len(s.rows)) {
 		return fmt.Errorf("device: no view %d", view)
@@ -52,7 +52,7 @@ func (s *Shard[T]) readH(layer, lo, hi int, dst []float64) error {
 func (s *Shard[T]) readValues(f engine.Field, layer, view, lo, hi int, dst []float64) error {
 	if !s.spec.Noise {
 		if f == engine.FieldNorm {
-			return fmt.Errorf("device: a network without noise has no residual norms")
+			return fmt.Errorf("device: the network has no noise module, so no residual norms")
 		}
 		for i := range hi - lo {
 			dst[i] = 1
@@ -153,7 +153,7 @@ func (s *Shard[T]) AddTrust(layer, view int, cotangent []float64) error {
 	return s.addTo(&s.addedT[layer][view], s.freeT, x, fmt.Sprintf("cotangent of t_%d of view %d", layer, view))
 }
 
-// addTo adds x to an array that is made when it is first asked for.
+// addTo adds x to an array, which it allocates at the first call.
 func (s *Shard[T]) addTo(array *Ptr, spare *[]Ptr, x []T, name string) error {
 	if *array != 0 {
 		with, err := s.fetch(*array, 0, len(x))
@@ -175,7 +175,7 @@ func (s *Shard[T]) addTo(array *Ptr, spare *[]Ptr, x []T, name string) error {
 	return s.k.drv.Upload(*array, rawBytes(x))
 }
 
-// ClearAdded forgets what AddH and AddTrust gave, and keeps its memory for what they give next.
+// ClearAdded clears the cotangents of AddH and AddTrust, and keeps their memory for later ones.
 func (s *Shard[T]) ClearAdded() {
 	for l, p := range s.addedH {
 		if p != 0 {

@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// Kind is a way to devices, such as CUDA.
+// Kind is a type of devices, such as CUDA.
 type Kind struct {
 	Name string // for messages
-	// Open opens the device that a fit uses. Its error says in a sentence why there is none.
+	// Open opens the device for a fit. Its error says in a sentence why there is none.
 	Open func() (Driver, error)
 }
 
@@ -19,35 +19,35 @@ var (
 	kinds   []Kind
 )
 
-// Register makes a kind of devices known. A build with drivers does it as it starts; one without has none.
+// Register adds a kind of devices. A build with drivers calls it at start.
 func Register(name string, open func() (Driver, error)) {
 	kindsMu.Lock()
 	defer kindsMu.Unlock()
 	kinds = append(kinds, Kind{name, open})
 }
 
-// Unregister forgets a kind.
+// Unregister removes a kind.
 func Unregister(name string) {
 	kindsMu.Lock()
 	defer kindsMu.Unlock()
 	kinds = slices.DeleteFunc(kinds, func(k Kind) bool { return k.Name == name })
 }
 
-// Kinds returns what was registered, in order.
+// Kinds returns the registered kinds, in order.
 func Kinds() []Kind {
 	kindsMu.Lock()
 	defer kindsMu.Unlock()
 	return slices.Clone(kinds)
 }
 
-// ErrNotBuilt says that a program has no driver for any device.
+// ErrNotBuilt means that the program has no driver for any device.
 var ErrNotBuilt = errors.New("this program has no driver for GPUs, see docs/gpu.md")
 
 // leastMajor is the major compute capability that the kernels need.
 const leastMajor = 7
 
-// Open opens the first kind of device that is there, checks that it runs the kernels and that they compile, and returns it as a
-// driver whose errors are *FailedError.
+// Open opens the first available kind of device and checks that the kernels compile and run. It returns a driver whose errors are
+// *FailedError.
 func Open() (Driver, error) {
 	all := Kinds()
 	if len(all) == 0 {
@@ -66,7 +66,7 @@ func Open() (Driver, error) {
 	return nil, errors.Join(errs...)
 }
 
-// usable returns a driver with the kernels loaded, or closes it and says why its device does not do.
+// usable returns a driver with the kernels loaded. If its device is unsuitable, usable closes it and returns the reason.
 func usable(drv Driver) (Driver, error) {
 	g := &guarded{Driver: drv, modules: map[string]loaded{}}
 	major, minor := drv.Capability()
@@ -82,7 +82,8 @@ func usable(drv Driver) (Driver, error) {
 	return g, nil
 }
 
-// FailedError says that a device, or its driver, failed in something. What it held is lost, and so is all later work on it.
+// FailedError means that an operation of a device, or of its driver, failed. The data on the device and all later work on it are
+// lost.
 type FailedError struct {
 	Device, Doing string
 	Err           error
@@ -92,10 +93,10 @@ func (e *FailedError) Error() string {
 	return fmt.Sprintf("%s failed: %s: %v", e.Device, e.Doing, e.Err)
 }
 
-// Unwrap returns what the driver said.
+// Unwrap returns the driver's error.
 func (e *FailedError) Unwrap() error { return e.Err }
 
-// guarded is a driver that says what failed, and that compiles a text once.
+// guarded is a driver that names the failed operation, and compiles a text only once.
 type guarded struct {
 	Driver
 	modules map[string]loaded
@@ -115,7 +116,7 @@ func (g *guarded) failed(doing string, err error) error {
 	return &FailedError{g.Name(), doing, err}
 }
 
-// Alloc is a *MemoryError where the device is only full: another program may have taken what was free before.
+// Alloc returns a *MemoryError if the device is full: another program may have taken free memory.
 func (g *guarded) Alloc(name string, bytes int64) (Ptr, error) {
 	p, err := g.Driver.Alloc(name, bytes)
 	if errors.Is(err, ErrNoMemory) {
@@ -126,7 +127,7 @@ func (g *guarded) Alloc(name string, bytes int64) (Ptr, error) {
 	return p, g.failed(fmt.Sprintf("%d bytes of memory for %s", bytes, name), err)
 }
 
-// Free does nothing on a device that has failed: each of the many arrays would say so again.
+// Free does nothing on a device that has failed: every array would report the same error again.
 func (g *guarded) Free(p Ptr) error {
 	if g.lost {
 		return nil
@@ -166,10 +167,10 @@ func (g *guarded) Memory() (free, total int64, err error) {
 	return free, total, g.failed("asking for its memory", err)
 }
 
-// Listing is what is known of the device of a kind.
+// Listing describes the device of a kind.
 type Listing struct {
 	Kind         string
-	Err          error // why a fit does not take it; then the rest is not known
+	Err          error // why a fit does not use it; then the other fields are unset
 	Name         string
 	Major, Minor int // of its compute capability
 	Free, Total  int64

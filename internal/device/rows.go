@@ -10,19 +10,19 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// Rows is the rows of some views in a device's memory, with the products that the stages around the epochs make of them: those
-// of k-means, of nearest landmarks and neighbours, of directions and of projections. It is used by one goroutine at a time.
+// Rows holds the rows of some views in a device's memory, with the products for the stages around the epochs: k-means, nearest
+// landmarks and neighbours, directions and projections. One goroutine at a time may use it.
 type Rows[T kernel.Float] struct {
 	k         *kernels[T]
 	mem       memory
 	n         int
-	chunk     int // of rows, whose sums are taken together
-	most      int // bytes of products at a time
+	chunk     int // number of rows in one partial sum
+	most      int // largest number of bytes of products at a time
 	dims, ldx []int
 	x         []Ptr
 	has       Ptr // bits of the views of a row; 0: every row has all
 
-	// Memory of the last products, by what it is for.
+	// Memory of the last products, by purpose.
 	buffers map[string]buffer
 }
 
@@ -40,8 +40,8 @@ var (
 // mostViews is the number of views whose presence fits a row's bits.
 const mostViews = 32
 
-// NewRows takes the rows of x to the device. present[v] says which rows have view v (nil: all); the others are zero there. It is
-// a *MemoryError where the device has not the memory for them and for the products that they are used for.
+// NewRows copies the rows of x to the device. present[v] says which rows have view v (nil: all); absent rows are zero there. If
+// the device has too little memory for them and for their products, the error is a *MemoryError.
 func NewRows[T kernel.Float](drv Driver, x []rows.Matrix[T], present [][]bool, use rows.Use) (*Rows[T], error) {
 	k, err := loadKernels[T](drv)
 	if err != nil {
@@ -60,7 +60,7 @@ func NewRows[T kernel.Float](drv Driver, x []rows.Matrix[T], present [][]bool, u
 		r.dims, r.ldx = append(r.dims, d), append(r.ldx, padded(d))
 	}
 	panel := 1
-	if use.Sums { // columns are along the grid, which is not long there
+	if use.Sums { // columns are along a short dimension of the grid
 		panel = use.Columns
 	}
 	if err := checkSizes(n, r.dims, panel, ceil(n, r.chunk)); err != nil {
@@ -82,7 +82,7 @@ func NewRows[T kernel.Float](drv Driver, x []rows.Matrix[T], present [][]bool, u
 	return r, nil
 }
 
-// allocate takes the memory for the rows and for what products will take.
+// allocate takes the memory for the rows and for their products.
 func (r *Rows[T]) allocate(mem memory, use rows.Use, some bool) {
 	r.mem, r.buffers, r.x = mem, map[string]buffer{}, nil
 	bytes := func(n, d int) int64 { return int64(n) * int64(d) * int64(size[T]()) }
@@ -108,13 +108,13 @@ func (r *Rows[T]) allocate(mem memory, use rows.Use, some bool) {
 	}
 	strip = r.strip(k, strip)
 	products := bytes(strip, stride(k))
-	if strip < r.n { // strips of fewer columns are longer, and may round up where these round down
+	if strip < r.n { // strips of fewer columns have more rows, and may round up if these round down
 		products = max(products, int64(r.most))
 	}
 	r.buffer(productsOfRows, products)
 	if use.Keep > 0 {
 		r.buffer("bias", int64(len(r.dims))*int64(k)*8)
-		r.buffer("lowest columns", int64(strip)*int64(use.Keep+1)*4) // one more where a row's own column is left out here
+		r.buffer("lowest columns", int64(strip)*int64(use.Keep+1)*4) // one more if this process drops a row's own column
 		r.buffer("lowest scores", int64(strip)*int64(use.Keep+1)*8)
 	}
 }
@@ -125,7 +125,7 @@ func panelOf(v int) string { return fmt.Sprintf("columns of products with view %
 
 func partsOf(v int) string { return fmt.Sprintf("sums of chunks of view %d", v) }
 
-// fill takes the rows to the device, and which views they have; has is nil where all have all.
+// fill uploads the rows and their presence bits; has is nil if all rows have all views.
 func (r *Rows[T]) fill(x []rows.Matrix[T], present [][]bool, has []uint32) error {
 	for v, xv := range x {
 		if err := strips(r.k.drv, r.x[v], r.n, r.ldx[v], func(i int, row []T) {
@@ -144,10 +144,10 @@ func (r *Rows[T]) fill(x []rows.Matrix[T], present [][]bool, has []uint32) error
 	return r.k.drv.Upload(r.has, rawBytes(has))
 }
 
-// mostRowsOfChunk is the number of rows of a chunk where there are few.
+// mostRowsOfChunk is the number of rows of a chunk if there are few rows.
 const mostRowsOfChunk = 1024
 
-// RowsOf returns the shard's rows for other products. They are the shard's: Close leaves them.
+// RowsOf returns the shard's rows for other products. The shard owns them: Close does not release them.
 func (s *Shard[T]) RowsOf(present [][]bool) (*Rows[T], error) {
 	r := &Rows[T]{k: s.k, mem: memory{drv: s.mem.drv}, n: s.plan.n, chunk: parallel.ChunkRows(s.plan.n, mostRowsOfChunk),
 		most: productBytes, dims: s.plan.dims, ldx: s.plan.ldx, x: s.state.x, buffers: map[string]buffer{}}
@@ -164,7 +164,7 @@ func (s *Shard[T]) RowsOf(present [][]bool) (*Rows[T], error) {
 	return r, nil
 }
 
-// presence returns the bits of the views that every row has, nil where all have all.
+// presence returns the presence bits of every row, nil if all rows have all views.
 func presence(present [][]bool, views, n int) []uint32 {
 	has, some := make([]uint32, n), false
 	for v := range views {
@@ -182,13 +182,13 @@ func presence(present [][]bool, views, n int) []uint32 {
 	return has
 }
 
-// Close gives back what the rows hold of the device.
+// Close releases the memory on the device.
 func (r *Rows[T]) Close() error { return r.mem.release() }
 
 // Len returns the number of rows.
 func (r *Rows[T]) Len() int { return r.n }
 
-// buffer returns memory for a purpose, of a size that is kept until a larger one is asked for.
+// buffer returns memory for a purpose. It keeps the memory until a call needs more.
 func (r *Rows[T]) buffer(purpose string, bytes int64) Ptr {
 	b := r.buffers[purpose]
 	if r.k.err != nil || b.bytes >= bytes {
@@ -207,16 +207,16 @@ func (r *Rows[T]) buffer(purpose string, bytes int64) Ptr {
 	return p
 }
 
-// productBytes bounds the memory of products of rows: more of them are made in strips of rows.
+// productBytes bounds the memory of products of rows: more products are computed in strips of rows.
 const productBytes = 256 << 20
 
-// strip returns the number of rows whose products with k columns are made at a time, a multiple of `of` where it is not all.
+// strip returns the number of rows whose products with k columns are computed at a time, a multiple of `of` unless it is all.
 func (r *Rows[T]) strip(k, of int) int {
 	count := r.most / (stride(max(k, 1)) * size[T]()) / of * of
 	return min(max(count, of, smallTimes.rows), r.n)
 }
 
-// panels takes columns to the device, b[v] being k×d_v.
+// panels uploads columns, b[v] being k×d_v.
 func (r *Rows[T]) panels(b [][]T, k int) []Ptr {
 	out := make([]Ptr, len(b))
 	for v, d := range r.dims {
@@ -230,7 +230,7 @@ func (r *Rows[T]) panels(b [][]T, k int) []Ptr {
 	return out
 }
 
-// times sets the products of the rows from lo to hi to Σ_v X_v B_vᵀ, k columns, and returns where they are.
+// times sets the products of the rows from lo to hi to Σ_v X_v B_vᵀ, k columns, and returns their address.
 func (r *Rows[T]) times(panels []Ptr, k, lo, hi int) (y Ptr, ld int) {
 	ld = stride(k)
 	y = r.buffer(productsOfRows, int64(hi-lo)*int64(ld)*int64(size[T]()))
@@ -245,7 +245,7 @@ func (r *Rows[T]) times(panels []Ptr, k, lo, hi int) (y Ptr, ld int) {
 	return y, ld
 }
 
-// send takes something small to a buffer.
+// send uploads x to a buffer.
 func (r *Rows[T]) send(purpose string, x []byte) Ptr {
 	p := r.buffer(purpose, int64(len(x)))
 	if r.k.err == nil {
@@ -344,15 +344,14 @@ func (r *Rows[T]) GramTimes(ctx context.Context, g []float64, k int) ([]float64,
 	return out, nil
 }
 
-// lowestOptions say what lowest looks for.
 type lowestOptions struct {
 	group, keep int
-	self        int // what a row's number is more than that of its own column; −1: it has none
+	self        int // added to a row's number it gives its own column; −1: it has none
 }
 
-// lowest returns, for every row and each group of columns, the `keep` columns of lowest score in order and their scores:
-// score = Σ_{v present} (x_v·b_vj + bias_vj), b[v] being columns × d_v and bias V×columns. Where there are fewer, the column
-// is −1 and the score infinite.
+// lowest returns, for every row and each group of columns, the `keep` columns of lowest score in order and their scores: score =
+// Σ_{v present} (x_v·b_vj + bias_vj), b[v] being columns × d_v and bias V×columns. If there are fewer columns, the column is −1
+// and the score infinite.
 func (r *Rows[T]) lowest(ctx context.Context, b [][]T, bias []float64, o lowestOptions) ([]int32, []float64, error) {
 	columns := len(bias) / len(r.dims)
 	if err := r.check(b, columns); err != nil {
@@ -361,7 +360,7 @@ func (r *Rows[T]) lowest(ctx context.Context, b [][]T, bias []float64, o lowestO
 	r.k.ctx = ctx
 	groups, strip := ceil(columns, o.group), r.strip(columns, 1)
 	keep := o.keep
-	if strip < r.n && o.self >= 0 { // The kernel knows of the first strip's own columns alone.
+	if strip < r.n && o.self >= 0 { // The kernel handles own columns only in the first strip.
 		keep++
 	}
 	panels, up := r.panels(b, columns), r.send("bias", rawBytes(bias))
@@ -400,7 +399,7 @@ func (r *Rows[T]) lowest(ctx context.Context, b [][]T, bias []float64, o lowestO
 	return column, score, nil
 }
 
-// withoutSelf leaves out the own column of every row, or else its last one, of one group of `keep` columns a row.
+// withoutSelf drops the own column of every row, or else its last column, from `keep` columns a row.
 func withoutSelf(column []int32, score []float64, keep, self int) ([]int32, []float64) {
 	to := 0
 	for i := range len(column) / keep {
@@ -422,7 +421,7 @@ func (r *Rows[T]) Nearest(ctx context.Context, columns [][]T, bias []float64, ke
 	return r.lowest(ctx, columns, bias, lowestOptions{group: len(bias) / len(r.dims), keep: keep, self: self})
 }
 
-// Lowest finds the lowest score of every row in each group of columns and how far the next one is above it.
+// Lowest finds the lowest score of every row in each group of columns, and its distance to the next one.
 func (r *Rows[T]) Lowest(ctx context.Context, columns [][]T, bias []float64, group int, first []int32,
 	low, next []float64) error {
 	at, score, err := r.lowest(ctx, columns, bias, lowestOptions{group: group, keep: 2, self: -1})

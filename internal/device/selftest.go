@@ -14,19 +14,19 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// Check is what a selftest found out about one thing.
+// Check is one result of a selftest.
 type Check struct {
 	What    string
-	Off     float64 // the error, relative to the norm of the result in float64 on the CPU; NaN: only time was taken
+	Off     float64 // the error, relative to the norm of the result in float64 on the CPU; NaN: only the time was measured
 	Allowed float64
 	Seconds float64 // 0: it was not timed
-	CPU     float64 // seconds of the same on the CPU, or its error in the type of the device
+	CPU     float64 // seconds on the CPU, or the error of the CPU in the type of the device
 }
 
-// OK says whether the error is within what is allowed.
+// OK reports whether the error is allowed.
 func (c *Check) OK() bool { return !(c.Off > c.Allowed) && !math.IsInf(c.Off, 0) }
 
-// trial is a size of network that a selftest tries.
+// trial is a network of a selftest.
 type trial struct {
 	samples, anchors int
 	dims             []int
@@ -39,17 +39,17 @@ func (t *trial) features() (total int) {
 	return total
 }
 
-// trials are one with odd sizes, one with the first rows that tensor cores take, and two whose times README.md expects.
+// trials are one with odd sizes, one with the fewest rows for tensor cores, and two whose times README.md lists.
 var trials = []trial{
 	{77, 7, []int{40, 3}}, {5000, 20, []int{130, 64}}, {60_000, 10, []int{784, 392, 160}},
 	{195_537, 100, []int{944, 576, 512, 640}},
 }
 
-// selftestRounds is the number of epochs that are timed, after one that is not.
+// selftestRounds is the number of timed epochs, after one untimed epoch.
 const selftestRounds = 5
 
-// Selftest compares what a device makes of networks, and of the products of the stages around them, with the CPU, in trials of at
-// most so many samples, and takes times. It tells every finding as it comes.
+// Selftest compares networks, and the products of the stages around them, on the device and on the CPU, in trials of at most the
+// given number of samples, and measures times. It calls tell with every result.
 func Selftest(ctx context.Context, drv Driver, most int, tell func(Check) error) error {
 	for i, t := range trials {
 		if i > 0 && t.samples > most {
@@ -141,7 +141,7 @@ func (t *trial) run(ctx context.Context, drv Driver, tell func(Check) error) err
 	if err := tell(Check{What: size + ", float32: seconds an epoch", Off: math.NaN(), Seconds: seconds, CPU: cpu}); err != nil {
 		return err
 	}
-	if t.samples > fewRows { // The products by halves and the sums of many rows are what large trials are for.
+	if t.samples > fewRows { // Only large trials test products by halves and sums of many rows.
 		return nil
 	}
 	if got, _, err = net.epoch(ctx, 0, onDriver[float64](drv)); err != nil {
@@ -155,7 +155,6 @@ func (t *trial) run(ctx context.Context, drv Driver, tell func(Check) error) err
 	return t.stages(ctx, drv, net.x, size, tell)
 }
 
-// onHost makes a shard of the network in memory, onDriver one on a device.
 func onHost[T kernel.Float](net *trialNetwork) (engine.Shard, error) {
 	return engine.NewMemory(&net.spec, 0, dense[T](net.trial, net.x), nil, nil, true)
 }
@@ -166,10 +165,10 @@ func onDriver[T kernel.Float](drv Driver) func(*trialNetwork) (engine.Shard, err
 	}
 }
 
-// outcomes are what an epoch is compared by.
+// outcomes are the compared results of an epoch.
 var outcomes = []string{"loss", "H", "anchors", "gradients"}
 
-// epoch returns the outcomes of an epoch, and the median time of some more.
+// epoch returns the outcomes of an epoch, and the median time of further epochs.
 func (t *trialNetwork) epoch(
 	ctx context.Context, rounds int, shard func(*trialNetwork) (engine.Shard, error),
 ) (out [][]float64, seconds float64, err error) {
@@ -262,7 +261,7 @@ func (t *trial) stages(ctx context.Context, drv Driver, x [][]float32, size stri
 	return r.Close()
 }
 
-// products are those of the stages, made here: of all views side by side, X, with G, the first k rows of it.
+// products holds the products of the stages, computed on the CPU: X is all views side by side, G its first k rows.
 type products struct {
 	k    int
 	g, y []float64   // G, and X·Gᵀ
@@ -270,7 +269,6 @@ type products struct {
 	sums []float64   // G·Xᵀ·X
 }
 
-// products makes the products of the data with k rows.
 func (t *trial) products(x [][]float32, k int) products {
 	n, total := t.samples, t.features()
 	joint := make([]float64, n*total) // the views side by side
@@ -304,7 +302,7 @@ func (t *trial) products(x [][]float32, k int) products {
 	return out
 }
 
-// wrongColumns counts the samples whose nearest column, by the lowest product, is another one or has another score.
+// wrongColumns counts the samples whose nearest column, by the lowest product, differs or has another score.
 func (w *products) wrongColumns(column []int32, score []float64) (wrong float64) {
 	for i, j := range column {
 		least := slices.Min(w.y[i*w.k : (i+1)*w.k])

@@ -11,21 +11,21 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// Session is a device as a fit uses it. A nil Session has none: all is done on the CPU. It is used by one goroutine at a time.
+// Session is the device of a fit. A nil Session has none: the CPU does all work. One goroutine at a time may use it.
 type Session struct {
 	drv  Driver
-	must bool // what does not fit the device is an error; else it is done on the CPU
+	must bool // work that does not fit the device is an error; else the CPU does it
 	left []string
 
-	off    bool // no network comes on the device any more
-	trains bool // the last network is there
+	off    bool // no further network runs on the device
+	trains bool // the last network runs on it
 }
 
-// NewSession returns the session of a fit on a device, which it owns. With must, what does not fit the device's memory is a
-// *MemoryError; else the CPU does it, and Left tells.
+// NewSession returns the session of a fit on a device, and owns the device. With must, work that does not fit the device's memory
+// is a *MemoryError. Else the CPU does it, and Left reports it.
 func NewSession(drv Driver, must bool) *Session { return &Session{drv: drv, must: must} }
 
-// Rows returns the session as what multiplies rows, nil where there is none or its device has failed.
+// Rows returns the session as a device for products of rows, nil if it has no device or the device has failed.
 func (s *Session) Rows() rows.Device {
 	if s == nil {
 		return nil
@@ -36,8 +36,8 @@ func (s *Session) Rows() rows.Device {
 	return s
 }
 
-// OpenSession opens a device for a fit and runs a kernel there: a card or a driver that takes every call and computes nothing
-// would train a network of zeros.
+// OpenSession opens a device for a fit and runs a kernel there: a faulty card or driver that accepts every call and computes
+// nothing would train a network of zeros.
 func OpenSession(must bool) (*Session, error) {
 	drv, err := Open()
 	if err != nil {
@@ -73,13 +73,12 @@ func computes(drv Driver) error {
 	return nil
 }
 
-// Name is that of the device.
 func (s *Session) Name() string { return s.drv.Name() }
 
-// Left returns what was left to the CPU, and why.
+// Left returns the work that was left to the CPU, and why.
 func (s *Session) Left() []string { return s.left }
 
-// Note adds a reason why the CPU did something that was meant for the device, and returns nil.
+// Note records why the CPU did work that was meant for the device, and returns nil.
 func (s *Session) Note(why error) error {
 	if text := why.Error(); !slices.Contains(s.left, text) {
 		s.left = append(s.left, text)
@@ -95,17 +94,15 @@ func (s *Session) Close() error {
 	return s.drv.Close()
 }
 
-// Take32 takes float32 rows to the device.
 func (s *Session) Take32(x []rows.Matrix[float32], present [][]bool, use rows.Use) (rows.Products[float32], error) {
 	return take(s, x, present, use)
 }
 
-// Take64 takes float64 rows to the device.
 func (s *Session) Take64(x []rows.Matrix[float64], present [][]bool, use rows.Use) (rows.Products[float64], error) {
 	return take(s, x, present, use)
 }
 
-// take leaves sparse rows to the CPU, which needs less for them than a device for dense ones.
+// take leaves sparse rows to the CPU, which needs less memory for them than a device for dense ones.
 func take[T kernel.Float](s *Session, x []rows.Matrix[T], present [][]bool, use rows.Use) (rows.Products[T], error) {
 	if len(x) > mostViews || slices.ContainsFunc(x, rows.IsSparse[T]) {
 		return nil, nil
@@ -117,7 +114,7 @@ func take[T kernel.Float](s *Session, x []rows.Matrix[T], present [][]bool, use 
 	return r, nil
 }
 
-// leave is nil for an error of something that the CPU can do in its place.
+// leave returns nil for an error after which the CPU can do the work.
 func (s *Session) leave(err error) error {
 	var full *MemoryError
 	if s.must || !errors.As(err, &full) {
@@ -126,7 +123,7 @@ func (s *Session) leave(err error) error {
 	return s.Note(full)
 }
 
-// Factory makes the shards of networks on the device of a session, or in memory where there is none or the network does not fit.
+// Factory makes the shards of networks on the device of a session, or in memory without a device or if the network does not fit.
 func Factory[T kernel.Float](s *Session) engine.Factory[T] {
 	if s == nil {
 		return engine.InMemory[T]
@@ -156,7 +153,7 @@ func Factory[T kernel.Float](s *Session) engine.Factory[T] {
 
 var errSparse = errors.New("sparse views are trained on the CPU")
 
-// SetTerms gives a network, whose shards are on a device or in memory, the terms of information.NewTerms.
+// SetTerms adds the terms of information.NewTerms to a network whose shards are on a device or in memory.
 func SetTerms[T kernel.Float](n *engine.Net, clusters int, o information.TermsOptions[T]) error {
 	if err := SetTerm(n, o); !errors.Is(err, errElsewhere) {
 		return err
@@ -164,11 +161,11 @@ func SetTerms[T kernel.Float](n *engine.Net, clusters int, o information.TermsOp
 	return engine.SetTerm(n, func(lo, hi int) (engine.Term[T], error) { return information.NewTerms(hi-lo, clusters, o) })
 }
 
-// Trains says whether the shards that were made last are on the device.
+// Trains reports whether the last shards are on the device.
 func (s *Session) Trains() bool { return s != nil && s.trains }
 
-// Leave has the CPU do what did not fit, and is nil then. It returns the error where that is another one, or where the session
-// must not do so; then nothing has changed.
+// Leave returns nil if the error means that work did not fit and the CPU may do it. Otherwise it returns the error, and nothing
+// changes.
 func (s *Session) Leave(err error) error {
 	if err := s.leave(err); err != nil {
 		return err
@@ -177,7 +174,8 @@ func (s *Session) Leave(err error) error {
 	return nil
 }
 
-// Fits returns a *MemoryError if the rows and the state of a network of some sizes, its terms aside, do not fit the device.
+// Fits returns a *MemoryError if the rows and the state of a network of the given sizes, without its terms, do not fit the
+// device.
 func (s *Session) Fits(spec *engine.Spec, present [][]bool, double bool) error {
 	bytes, size := Bytes[float32], int64(4)
 	if double {
@@ -193,8 +191,8 @@ func (s *Session) Fits(spec *engine.Spec, present [][]bool, double bool) error {
 	return fits(s.drv, fmt.Sprintf("a network of %d samples", spec.Samples), need)
 }
 
-// rowFits returns a *MemoryError where a block has not the shared memory for a row of m values, which subtract_direct keeps there
-// beside a value for each thread.
+// rowFits returns a *MemoryError if a block has too little shared memory for a row of m values: subtract_direct stores the row
+// there, and one value for each thread.
 func rowFits(drv Driver, m int, size int64) error {
 	need, have := int64(m+rowThreads)*size, int64(drv.SharedMemory())
 	if need > have {
@@ -203,7 +201,7 @@ func rowFits(drv Driver, m int, size int64) error {
 	return nil
 }
 
-// fits returns a *MemoryError where a device has not the memory for something, and some to spare.
+// fits returns a *MemoryError if a device has too little memory, including a reserve.
 func fits(drv Driver, what string, need int64) error {
 	free, _, err := drv.Memory()
 	if err != nil {

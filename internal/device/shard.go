@@ -10,20 +10,20 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// Shard is an engine.Shard of all samples in a device's memory. It is used by one goroutine at a time.
+// Shard is an engine.Shard of all samples in a device's memory. One goroutine at a time may use it.
 type Shard[T kernel.Float] struct {
 	spec *engine.Spec
 	k    *kernels[T]
 	mem  memory
-	rows []rows.Matrix[T] // of the host, for read-outs of E
+	rows []rows.Matrix[T] // on the host, for reads of E
 	plan plan
 	state
-	stage        []T       // constants of a pass, as they go up
-	result       []float64 // sums of a pass, as they come down
+	stage        []T       // constants of a pass, for upload
+	result       []float64 // sums of a pass, after download
 	term         *term[T]  // nil: none
 	polar        polarProducts
 	frozen       bool      // passes leave out the sums
-	measured     bool      // maxima are those of the left factor at hand
+	measured     bool      // maxima belong to the current left factor
 	scales       []float64 // of X per view on tensor cores; 0: by fused multiply-add
 	freeH, freeT *[]Ptr    // arrays for added cotangents that hold none
 }
@@ -33,7 +33,7 @@ var (
 	_ engine.Shard = (*Shard[float64])(nil)
 )
 
-// plan is what the sizes of a network decide.
+// plan holds the values that follow from the sizes of a network.
 type plan struct {
 	n, m, ld      int
 	dims, ldx     []int
@@ -52,11 +52,11 @@ type plan struct {
 	to        sumPlaces
 }
 
-// state is where a shard's arrays are on the device. Those of a layer count from 1, of H and Y from 0.
+// state holds the addresses of a shard's arrays on the device. Layers count from 1, for H and Y from 0.
 type state struct {
 	x, norms        []Ptr // per view
 	full            Ptr   // 1/V_i
-	present, weight []Ptr // per view, where some samples lack it; elsewhere 0 and full
+	present, weight []Ptr // per view, if some samples lack it; otherwise 0 and full
 	h               []Ptr // h[0] is 0 for a zero start
 	y               [][]Ptr
 	trust, norm     [][]Ptr
@@ -77,7 +77,7 @@ type state struct {
 	values, valueParts  Ptr    // n and chunks rows of V+1 float64
 }
 
-// arena hands out places in one array, each a multiple of granule bytes from its start.
+// arena assigns places in one array, each aligned to granule bytes.
 type arena struct{ length, size int }
 
 func (a *arena) take(n int) (at int) {
@@ -98,7 +98,6 @@ func newPlan[T kernel.Float](spec *engine.Spec, masked []bool, start, training b
 	return p, checkSizes(p.n, p.dims, p.m, p.chunks)
 }
 
-// rowBytes is the size of n rows of m numbers.
 func (p *plan) rowBytes() int64 { return int64(p.n) * int64(p.ld) * p.size }
 
 // allocate takes all arrays from mem.
@@ -121,7 +120,7 @@ func (s *state) allocate(spec *engine.Spec, p *plan, mem *memory) {
 	s.sum = mem.take(int64(p.sums.length)*8, "sums")
 }
 
-// allocateLayers takes the state that the rows have in each layer.
+// allocateLayers takes the row state of each layer.
 func (s *state) allocateLayers(spec *engine.Spec, p *plan, mem *memory) {
 	n, layers, views := int64(p.n), p.layers, len(p.dims)
 	rowState := p.rowBytes()
@@ -165,7 +164,7 @@ func (s *state) allocateLayers(spec *engine.Spec, p *plan, mem *memory) {
 	}
 }
 
-// allocateWork takes what a pass works in.
+// allocateWork takes the scratch of a pass.
 func (s *state) allocateWork(p *plan, mem *memory) {
 	n, views := int64(p.n), len(p.dims)
 	widest := p.m
@@ -197,7 +196,7 @@ func (s *state) allocateWork(p *plan, mem *memory) {
 	s.valueParts = mem.take(int64(p.chunks*(views+1))*8, "row sums of the chunks")
 }
 
-// Bytes returns the memory that a shard of the views x takes on a device, as New would.
+// Bytes returns the memory of a shard on a device, as New allocates it.
 func Bytes[T kernel.Float](spec *engine.Spec, present [][]bool, start, training bool) (int64, error) {
 	p, err := newPlan[T](spec, maskedViews(spec, present), start, training)
 	if err != nil {
@@ -220,17 +219,17 @@ func maskedViews(spec *engine.Spec, present [][]bool) []bool {
 	return masked
 }
 
-// spare is the share of a plan that must be free beyond it: the driver has buffers of its own.
+// spare is the divisor for the reserve beyond a plan: the driver has its own buffers.
 const spare = 20
 
-// New returns a shard of all samples, whose rows are x, on the device. The arguments are those of engine.NewMemory. Sparse rows
-// become dense. It is a *MemoryError where the device has not the memory.
+// New returns a shard of all samples, whose rows are x, on the device. The arguments are the arguments of engine.NewMemory.
+// Sparse rows become dense. If the device has too little memory, the error is a *MemoryError.
 func New[T kernel.Float](drv Driver, spec *engine.Spec, x []rows.Matrix[T], present [][]bool, h0 []float64,
 	training bool) (*Shard[T], error) {
 	return newShard(drv, spec, x, present, h0, training, tuning{worthMoving: worthMoving, tensorRows: fewRows})
 }
 
-// tuning is what decides where work is done, and by which kernels.
+// tuning decides where work runs, and with which kernels.
 type tuning struct {
 	worthMoving int // multiply-adds of a product of a Procrustes step from which it is done on the device
 	tensorRows  int // products with X of more rows are done by tensor cores
@@ -239,7 +238,7 @@ type tuning struct {
 func newShard[T kernel.Float](drv Driver, spec *engine.Spec, x []rows.Matrix[T], present [][]bool, h0 []float64,
 	training bool, tune tuning) (*Shard[T], error) {
 	if len(x) != len(spec.Dims) {
-		return nil, fmt.Errorf("device: %d views of data for %d of the network", len(x), len(spec.Dims))
+		return nil, fmt.Errorf("device: the data have %d views, the network has %d", len(x), len(spec.Dims))
 	}
 	for v, xv := range x {
 		if n, d := xv.Dims(); n != spec.Samples || d != spec.Dims[v] {
@@ -303,17 +302,17 @@ func (s *Shard[T]) Rows() int { return s.plan.n }
 // Bytes is the memory held on the device.
 func (s *Shard[T]) Bytes() int64 { return s.mem.total }
 
-// Close gives the memory back to the device. The driver is the caller's.
+// Close releases the memory on the device. The caller owns the driver.
 func (s *Shard[T]) Close() error {
 	err := s.mem.release()
 	*s = Shard[T]{spec: s.spec, k: s.k}
 	return err
 }
 
-// yOf returns Y_l of a view: with constant anchors every layer has that of the start.
+// yOf returns Y_l of a view: with constant anchors, all layers share Y_0.
 func (s *Shard[T]) yOf(l, v int) Ptr { return s.y[min(l, len(s.y)-1)][v] }
 
-// Run does a pass over all rows and pushes its sums to the tree, as those of one chunk: the device has them in the tree's order.
+// Run does a pass over all rows and pushes its sums to the tree, as one chunk: the device adds in the tree's order.
 func (s *Shard[T]) Run(ctx context.Context, p *engine.Pass, tree *engine.Tree) error {
 	s.k.ctx = ctx
 	c, err := s.upload(p)

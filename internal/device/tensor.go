@@ -6,20 +6,21 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 )
 
-// The products with X on tensor cores, see kernels/tensor.cu. A view is theirs where float32 is its type, its rows are many, the
-// device has the instructions, and the range of its values permits halves.
+// The products with X on tensor cores, see kernels/tensor.cu. They are used for a view in float32 with many rows, if the device
+// has the instructions and the range of the view's values permits halves.
 
 const (
-	// widestRange is how much larger than a typical row's largest entry, their geometric mean, that of the view may be. What
-	// the halves lose of an entry is 2⁻⁴³ of the largest one, so that a typical row keeps 26 bits. (The root mean square of all
-	// entries would not do: one entry is at most the root of their number times it, which no data that fits a device makes 2¹⁷.)
+	// widestRange is the largest permitted ratio of the view's largest entry to the largest entry of a typical row, a geometric
+	// mean. The halves have an absolute error of 2⁻⁴³ of the largest entry, so that a typical row keeps 26 bits. (The root mean
+	// square of all entries is unsuitable: the largest entry is at most the root of their number times it, which no data that
+	// fits a device makes 2¹⁷.)
 	widestRange = 1 << 17
-	// maximaBlocks is the number of blocks that look for the largest entry of row state.
+	// maximaBlocks is the number of blocks that search for the largest entry of row state.
 	maximaBlocks = 256
 
 	tensorStep   = 32 // of the inner dimension
 	tensorStages = 3  // of them in shared memory at a time
-	leanStages   = 2  // the same, where a block has less of it
+	leanStages   = 2  // the same for blocks with less shared memory
 )
 
 // tensorTile is the shape of a block of a product on tensor cores.
@@ -38,8 +39,8 @@ func sumsTensor(name string, rows, columns, stages int) tensorTile {
 	return tensorTile{name, rows, columns, 2 * columns, 4 * (stages*stage + halves)}
 }
 
-// The lean tiles are the wide ones for cards whose blocks may have 99 KB of shared memory, such as those of sm_86, sm_89 and
-// sm_120; a result has the same bits by either.
+// The lean tiles replace the wide ones on cards whose blocks may have 99 KB of shared memory, such as sm_86, sm_89 and sm_120.
+// Results have the same bits.
 var (
 	wideTensorTimes   = timesTensor("tensor_times_wide", 104, tensorStages)
 	leanTensorTimes   = timesTensor("tensor_times_lean", 104, leanStages)
@@ -53,8 +54,8 @@ var (
 // leastTensorShared is the shared memory of a block that the products on tensor cores need.
 var leastTensorShared = max(leanTensorTimes.shared, leanTensorSums.shared)
 
-// tensorTimesTile chooses the tile of products of ld columns, tensorSumsTile that of sums of m rows, for a device whose blocks
-// may have so much shared memory.
+// tensorTimesTile chooses the tile of products of ld columns, and tensorSumsTile the tile of sums of m rows, for a device whose
+// blocks may have `shared` bytes of shared memory.
 func tensorTimesTile(ld, shared int) tensorTile {
 	switch {
 	case ld <= narrowTensorTimes.columns:
@@ -75,16 +76,16 @@ func tensorSumsTile(m, shared int) tensorTile {
 	return wideTensorSums
 }
 
-// mayTensor says whether products with X may be tensor cores'.
+// mayTensor reports whether products with X may run on tensor cores.
 func (p *plan) mayTensor() bool { return p.size == 4 && p.n > p.tuning.tensorRows }
 
 // halved is the inner dimension of a product on tensor cores, for rows with the stride ldx.
 func halved(ldx int) int { return ceil(ldx, tensorStep) * tensorStep }
 
-// span is the range of a view's entries.
+// span records the range of a view's entries.
 type span struct {
-	most, logs float64 // the largest of the rows' largest entries, the sum of the logarithms of those that are not 0
-	count      int     // of these
+	most, logs float64 // the largest entry, the sum of the logarithms of the rows' largest entries that are not 0
+	count      int     // number of these logarithms
 }
 
 func note[T kernel.Float](s *span, row []T) {
@@ -99,7 +100,7 @@ func note[T kernel.Float](s *span, row []T) {
 	}
 }
 
-// scale is the power of two that takes the largest entry to [2⁷, 2⁸); 0 where the range is too wide, or nothing was noted.
+// scale is the power of two that takes the largest entry to [2⁷, 2⁸); 0 if the range is too wide, or no entry was recorded.
 func (s *span) scale() float64 {
 	if s.count == 0 || !(s.most <= math.Exp2(s.logs/float64(s.count))*widestRange) {
 		return 0
@@ -107,7 +108,7 @@ func (s *span) scale() float64 {
 	return powerScale(s.most)
 }
 
-// powerScale is the power of two that takes x to [2⁷, 2⁸), within what float32 has; 0 where there is none, 1 for 0.
+// powerScale is the power of two that takes x to [2⁷, 2⁸), within the range of float32; 0 if there is none, 1 for x = 0.
 func powerScale(x float64) float64 {
 	if x == 0 {
 		return 1
@@ -119,7 +120,7 @@ func powerScale(x float64) float64 {
 	return math.Ldexp(1, e)
 }
 
-// largest returns the largest absolute value; NaN where there is one.
+// largest returns the largest absolute value; NaN if an entry is NaN.
 func largest(x []float64) float64 {
 	most := 0.0
 	for _, e := range x {
@@ -133,7 +134,7 @@ func (s *Shard[T]) tensorTimes(v int, out, b Ptr, most float64) {
 	p, t := &s.plan, tensorTimesTile(s.plan.ld, s.k.drv.SharedMemory())
 	ldx, kp := p.ldx[v], halved(p.ldx[v])
 	scale := powerScale(most)
-	if scale == 0 { // of no number that float32 holds with its precision
+	if scale == 0 { // the scale is outside the range of float32
 		scale = 1
 	}
 	s.k.launch(s.k.tensor, "split_rows", [3]int{ceil(kp/2, 128), p.m, 1}, 128, 0, s.hi, s.lo, b, int32(ldx), int32(ldx),

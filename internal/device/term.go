@@ -17,13 +17,13 @@ var (
 	_ engine.TermShard = (*Shard[float64])(nil)
 )
 
-// term has what a shard keeps for the terms of the loss beside the reconstruction. Their rows are scratch: between the final
-// pass and the backward ones nothing else is in it.
+// term holds a shard's data for the terms of the loss beside the reconstruction. Their rows use the scratch of the passes, which
+// is free between the final pass and the backward passes.
 type term[T kernel.Float] struct {
 	totals  *information.Totals
 	samples links // of the samples to the atoms, or of a graph
 	atoms   links // of the atoms to the samples, for every chunk of samples; none without a factor
-	count   int   // atoms; 0: the graph has its entries
+	count   int   // number of atoms; 0: a Graph
 
 	rank, ldy         int
 	y, leverage, rest Ptr // of held-out prediction
@@ -37,8 +37,8 @@ type term[T kernel.Float] struct {
 // links are sparse rows on the device.
 type links struct{ begin, columns, values Ptr }
 
-// SetTerm gives a network on a device the terms of information.NewTerms. Their value and cotangent are part of every Forward
-// from now on.
+// SetTerm adds the terms of information.NewTerms to a network on a device. Their value and cotangent are part of every later
+// Forward.
 func SetTerm[T kernel.Float](n *engine.Net, o information.TermsOptions[T]) error {
 	return n.SetTerms(func(s engine.Shard, lo, hi int) error {
 		d, ok := s.(*Shard[T])
@@ -49,13 +49,12 @@ func SetTerm[T kernel.Float](n *engine.Net, o information.TermsOptions[T]) error
 	})
 }
 
-// errElsewhere says that a shard is not on a device.
 var errElsewhere = errors.New("its rows are not on a device")
 
 func (s *Shard[T]) setTerm(o information.TermsOptions[T]) error {
 	p := &s.plan
 	if p.m < 2 || o.Neighbors == 0 && o.HeldOut == 0 {
-		return errors.New("device: terms of fewer than two clusters, or without a weight")
+		return errors.New("device: the terms need at least two clusters and a weight")
 	}
 	t, err := newTerm(p, o)
 	if err != nil {
@@ -81,14 +80,14 @@ func (s *Shard[T]) setTerm(o information.TermsOptions[T]) error {
 	return nil
 }
 
-// content is what an array of a term holds from the start.
+// content is the initial content of an array of a term.
 type content struct {
 	to    *Ptr
 	name  string
 	bytes []byte
 }
 
-// newTerm checks the options and makes what goes to the device.
+// newTerm checks the options and prepares the content of the arrays.
 func newTerm[T kernel.Float](p *plan, o information.TermsOptions[T]) (*term[T], error) {
 	t := &term[T]{}
 	totals := information.TotalsOptions{Samples: p.n, Clusters: p.m, Stride: p.ld, Neighbors: o.Neighbors, HeldOut: o.HeldOut}
@@ -102,7 +101,7 @@ func newTerm[T kernel.Float](p *plan, o information.TermsOptions[T]) (*term[T], 
 	}
 	if o.HeldOut != 0 {
 		if o.Held == nil || o.Held.Samples() != p.n {
-			return nil, errors.New("device: a regression of other samples")
+			return nil, errors.New("device: the regression has other samples")
 		}
 		r := o.Held.Parts()
 		totals.Regression, t.rank, t.ldy = r.Weight, r.Rank, r.Stride
@@ -126,7 +125,7 @@ func (t *term[T]) allocate(p *plan, mem *memory) {
 	t.sum = mem.take(int64(2*t.largest)*8, "terms' sums")
 }
 
-// setLinks makes a graph ready for the device.
+// setLinks prepares a graph for the device.
 func (t *term[T]) setLinks(p *plan, graph neighbor.Operator) error {
 	var l *neighbor.Links
 	switch g := graph.(type) {
@@ -138,7 +137,7 @@ func (t *term[T]) setLinks(p *plan, graph neighbor.Operator) error {
 		return fmt.Errorf("device: the graph is a %T, want a *neighbor.Graph or a *neighbor.Factor", graph)
 	}
 	if l.Len() != p.n {
-		return errors.New("device: a graph of other samples")
+		return errors.New("device: the graph has other samples")
 	}
 	own := &sparse[T]{begin: []int64{0}}
 	for i := range l.Len() {
@@ -155,7 +154,7 @@ func (t *term[T]) setLinks(p *plan, graph neighbor.Operator) error {
 	return nil
 }
 
-// sparse is rows of links that are being made.
+// sparse holds rows of links while they are built.
 type sparse[T kernel.Float] struct {
 	begin   []int64
 	columns []int32
@@ -168,7 +167,7 @@ func (s *sparse[T]) add(column int, value float64) {
 
 func (s *sparse[T]) end() { s.begin = append(s.begin, int64(len(s.columns))) }
 
-// hold has links go to the device.
+// hold adds links to the content for the device.
 func (t *term[T]) hold(to *links, l *sparse[T], name string) {
 	t.content = append(t.content, content{&to.begin, name + ": begins", rawBytes(l.begin)},
 		content{&to.columns, name + ": columns", rawBytes(l.columns)}, content{&to.values, name + ": values", rawBytes(l.values)})
@@ -199,10 +198,8 @@ func byAtoms[T kernel.Float](l *neighbor.Links, chunk int) *sparse[T] {
 	return out
 }
 
-// TermSteps returns the number of steps to the terms' value, and to the cotangent too.
 func (s *Shard[T]) TermSteps() (value, all int) { return s.term.totals.Steps() }
 
-// TermSize returns the number of sums of a step.
 func (s *Shard[T]) TermSize(step int) int {
 	a, b := s.term.totals.Sizes(step)
 	return a + b
@@ -211,7 +208,7 @@ func (s *Shard[T]) TermSize(step int) int {
 // TermValue returns the weighted sum of the terms.
 func (s *Shard[T]) TermValue() float64 { return s.term.totals.Value() }
 
-// TermTotal takes the sums of a step, and what follows from them to the device.
+// TermTotal takes the sums of a step, and uploads the matrices that follow from them.
 func (s *Shard[T]) TermTotal(step int, sums []float64) {
 	t := s.term
 	t.totals.Total(step, sums)
@@ -231,7 +228,6 @@ func (s *Shard[T]) TermTotal(step int, sums []float64) {
 	}
 }
 
-// sendSquare takes an m×m matrix to the device.
 func (s *Shard[T]) sendSquare(a []float64, turned bool) Ptr {
 	x := make([]T, s.plan.m*s.plan.ld)
 	if turned {
@@ -320,14 +316,14 @@ func (s *Shard[T]) termRows(h, q, aq, guess, dq, d Ptr) {
 	s.byTermRow("term_cotangent", p.n, s.dh, d, dq, back, leverage, h, q, n, int32(p.m), ld, information.DefaultTemperature)
 }
 
-// regressed sets dst to Y·C, or adds that to it.
+// regressed sets dst to Y·C, or adds Y·C to it.
 func (s *Shard[T]) regressed(dst Ptr, op epilogue) {
 	t, p := s.term, &s.plan
 	s.k.timesTransposed(product{op: op, base: dst, out: dst, ldOut: p.ld, a: t.y, lda: t.ldy, b: t.coefficients, ldb: t.ldy,
 		n: p.n, m: p.m, k: t.rank})
 }
 
-// termSquare sums AᵀB of two sets of rows to place to among the terms' sums; B has d columns and the stride ldb.
+// termSquare sums AᵀB of two sets of rows at offset to of the terms' sums; B has d columns and the stride ldb.
 func (s *Shard[T]) termSquare(to int, a, b Ptr, ldb, d int) {
 	t, p := s.term, &s.plan
 	s.k.transposedTimes(sums{part: t.part, a: a, lda: p.ld, x: b, ldx: ldb, n: p.n, m: p.m, d: d, chunk: p.chunk})

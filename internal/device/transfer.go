@@ -5,16 +5,16 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 )
 
-// constantPlaces is where the constants of a pass lie in the array for them, in elements. All but P and dM are m×m with the
-// stride of row state, transposed where they are right factors.
+// constantPlaces holds the offsets of the constants of a pass in their array, in elements. All except P and dM are m×m with the
+// stride of row state; right factors are transposed.
 type constantPlaces struct {
 	r, u, rt, ut int   // R, U, Rᵀ, Uᵀ
 	k, s, c, cu  []int // Kᵀ, Sᵀ, Cᵀ, C·U per view
 	p, dm        []int // P and dM, m×d with the stride of X
-	withP, all   int   // where the constants end with those of P, and all
+	withP, all   int   // ends of the constants up to P, and of all
 }
 
-// sumPlaces is where the sums of a pass lie in the array for them.
+// sumPlaces holds the offsets of the sums of a pass in their array.
 type sumPlaces struct {
 	values     int   // V+1
 	w          []int // m×m per view: W of a forward or the final pass, T of a backward one
@@ -63,14 +63,14 @@ func (p *plan) reserve(spec *engine.Spec) {
 	p.constants, p.sums = constants, sums
 }
 
-// constants are the addresses of a pass's constants; those that it has not are 0.
+// constants are the addresses of a pass's constants, 0 for constants that it does not have.
 type constants struct {
 	r, u, rt, ut        Ptr
 	k, s, c, cu, p, dm  []Ptr
 	largestP, largestDM []float64
 }
 
-// upload takes a pass's constants to the device.
+// upload copies a pass's constants to the device.
 func (s *Shard[T]) upload(p *engine.Pass) (*constants, error) {
 	at, views := &s.plan.at, len(p.Views)
 	list := func() []Ptr { return make([]Ptr, views) }
@@ -112,7 +112,7 @@ func (s *Shard[T]) upload(p *engine.Pass) (*constants, error) {
 	return c, s.k.drv.Upload(s.constant, rawBytes(s.stage[:end]))
 }
 
-// put copies a (rows×columns) to dst, whose rows have the stride ld and zeros at their ends already.
+// put copies a (rows×columns) to dst, whose rows have the stride ld and zeros in the padding.
 func put[T kernel.Float](dst []T, ld int, a []float64, rows, columns int) {
 	for i := range rows {
 		row := dst[i*ld : i*ld+columns]
@@ -146,7 +146,7 @@ func transposed(a []float64, m int) []float64 {
 	return t
 }
 
-// collect fetches a pass's sums and pushes them.
+// collect downloads a pass's sums and pushes them.
 func (s *Shard[T]) collect(p *engine.Pass, tree *engine.Tree) error {
 	if p.Kind == engine.Project {
 		return s.k.drv.Sync()
@@ -197,7 +197,7 @@ func (s *Shard[T]) collect(p *engine.Pass, tree *engine.Tree) error {
 	return nil
 }
 
-// hasW says whether a forward or the final pass sums W of a view.
+// hasW reports whether a forward or the final pass sums W of a view.
 func (s *Shard[T]) hasW(p *engine.Pass, v int) bool {
 	if p.Kind == engine.Forward {
 		return s.spec.Noise && s.spec.Anchored
@@ -205,7 +205,7 @@ func (s *Shard[T]) hasW(p *engine.Pass, v int) bool {
 	return p.Correlates(s.spec) && p.Views[v].K != nil
 }
 
-// hasT says whether a backward pass sums T, hasK whether it sums K of a view.
+// hasT reports whether a backward pass sums T, and hasK whether it sums K of a view.
 func (s *Shard[T]) hasT(p *engine.Pass) bool { return s.spec.Noise && p.Layer > 1 }
 
 func (s *Shard[T]) hasK(p *engine.Pass, v int) bool {

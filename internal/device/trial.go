@@ -12,10 +12,10 @@ import (
 	"github.com/largemvc/largemvc/internal/engine"
 )
 
-// Step is a part of a trial of a device. Parts are meant for processes of their own, so that a hang costs one of them.
+// Step is a part of a trial of a device. Each part is meant to run in its own process, so that a hang ends only one of them.
 type Step struct {
 	Name  string
-	Limit time.Duration // that is more than enough on a device that works
+	Limit time.Duration // more than enough for a working device
 	run   func(ctx context.Context, drv Driver, tell func(map[string]any) error) error
 }
 
@@ -35,7 +35,7 @@ func Steps(most int) []Step {
 	return steps
 }
 
-// Run opens the device and runs the part. tell gets each finding as it comes.
+// Run opens the device and runs the part. It calls tell with each result.
 func (s *Step) Run(ctx context.Context, tell func(map[string]any) error) error {
 	all := Kinds()
 	if len(all) == 0 {
@@ -63,7 +63,7 @@ func environment(_ context.Context, drv Driver, tell func(map[string]any) error)
 	return tell(found)
 }
 
-// compile takes the time in which the driver compiles each text.
+// compile measures how long the driver takes to compile each text.
 func compile(_ context.Context, drv Driver, tell func(map[string]any) error) error {
 	var errs []error
 	for _, t := range []struct {
@@ -87,7 +87,7 @@ func compile(_ context.Context, drv Driver, tell func(map[string]any) error) err
 	return errors.Join(errs...)
 }
 
-// copies takes the rate of copies of 64 MiB.
+// copies measures the rate of copies of 64 MiB.
 func copies(_ context.Context, drv Driver, tell func(map[string]any) error) error {
 	const size, rounds = 64 << 20, 5
 	p, err := drv.Alloc("copies", size)
@@ -121,7 +121,7 @@ func copies(_ context.Context, drv Driver, tell func(map[string]any) error) erro
 	if err := errors.Join(drv.Upload(p, host), drv.Download(back, p), drv.Free(p)); err != nil {
 		return err
 	}
-	return tell(map[string]any{"what": "what was copied comes back", "ok": slices.Equal(back, host)})
+	return tell(map[string]any{"what": "copied bytes are unchanged", "ok": slices.Equal(back, host)})
 }
 
 // check compares an epoch, and the products of the stages, with the CPU.
@@ -129,7 +129,7 @@ func (t *trial) check(ctx context.Context, drv Driver, tell func(map[string]any)
 	return t.run(ctx, drv, func(c Check) error { return tell(c.Fields()) })
 }
 
-// Fields returns the check as it is written in JSON.
+// Fields returns the check for JSON.
 func (c *Check) Fields() map[string]any {
 	switch {
 	case math.IsNaN(c.Off):
@@ -140,7 +140,7 @@ func (c *Check) Fields() map[string]any {
 	return map[string]any{"what": c.What, "error": c.Off, "allowed": c.Allowed, "cpu_error": c.CPU, "ok": c.OK()}
 }
 
-// kernels takes the time of each kernel in an epoch, waiting for each launch.
+// kernels measures the time of each kernel in an epoch, waiting for each launch.
 func (t *trial) kernels(ctx context.Context, drv Driver, tell func(map[string]any) error) error {
 	net, err := t.network()
 	if err != nil {
@@ -149,7 +149,7 @@ func (t *trial) kernels(ctx context.Context, drv Driver, tell func(map[string]an
 	d := &timed{Driver: drv, took: map[string]*took{}}
 	begin := func(net *trialNetwork) (engine.Shard, error) {
 		s, err := onDriver[float32](d)(net)
-		d.took = map[string]*took{} // uploads of the rows are no part of an epoch
+		d.took = map[string]*took{} // uploads of the rows are not part of an epoch
 		return s, err
 	}
 	if _, _, err := net.epoch(ctx, 1, begin); err != nil {
@@ -165,7 +165,7 @@ func (t *trial) kernels(ctx context.Context, drv Driver, tell func(map[string]an
 	return nil
 }
 
-// timed is a driver that waits for each call and takes its time.
+// timed is a driver that waits for each call and measures its time.
 type timed struct {
 	Driver
 	took map[string]*took

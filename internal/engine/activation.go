@@ -29,7 +29,7 @@ func (a Activation) Value(x float64) float64 {
 	return max(x, 0)
 }
 
-// Slope returns σ'(x); σ'(0) is 0 where ReLU has its kink, and SELU's from its left side.
+// Slope returns σ'(x). σ'(0) is 0 for ReLU, and the left derivative for SELU.
 func (a Activation) Slope(x float64) float64 {
 	switch {
 	case a == SELU:
@@ -40,7 +40,7 @@ func (a Activation) Slope(x float64) float64 {
 	return 0
 }
 
-// positiveSlope is σ' on the positive side, where the row shrinkage always is.
+// positiveSlope returns σ' on the positive side, to which the row shrinkage is restricted.
 func (a Activation) positiveSlope() float64 {
 	if a == SELU {
 		return seluScale

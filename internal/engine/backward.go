@@ -6,8 +6,8 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 )
 
-// backward takes one block of rows through layer l in reverse: s.dh holds the cotangent of H_l on entry and that of
-// H_{l−1} on return; s.dt likewise for the trust. Without acc nothing is summed.
+// backward computes the backward pass of layer l for one block of rows. s.dh holds the cotangent of H_l on entry and of H_{l−1}
+// on return, s.dt likewise for the trust. Without acc nothing is summed.
 func (s *Memory[T]) backward(p *Pass, pk *panels[T], w *scratch[T], acc *chunkSums[T], lo, hi int) {
 	l, ld := p.Layer, s.ld
 	dh := s.dh[lo*ld : hi*ld]
@@ -190,7 +190,6 @@ func (s *Memory[T]) backwardRepresent(p *Pass, pk *panels[T], w *scratch[T], acc
 	}
 }
 
-// thresholdGrad sets w.g to the cotangent of A_v and returns the share of dθ.
 func (s *Memory[T]) thresholdGrad(p *Pass, w *scratch[T], v, lo, hi int, dh []T) float64 {
 	l, ld, c := p.Layer, s.ld, hi-lo
 	weight := s.weight[v][lo:hi]

@@ -7,14 +7,14 @@ import (
 	"github.com/largemvc/largemvc/internal/parallel"
 )
 
-// NetworkBytes is the memory of a network and of a pass that does not grow with the number of samples n: per view and layer
-// m×d_v matrices, and m×m ones. Numbers of the arithmetic have size bytes.
+// NetworkBytes is the memory of a network and of a pass that does not grow with the number of samples n: m×d_v matrices for each
+// view and layer, and m×m ones. Numbers of the arithmetic have size bytes.
 func NetworkBytes(spec *Spec, n int, size int64) int64 {
 	m, layers := int64(spec.Anchors), int64(spec.Layers)
 	padded := int64(kernel.Pad(spec.Anchors))
 	all := (n + ChunkRows(spec, false) - 1) / ChunkRows(spec, false)
-	chunks := int64(min(2*parallel.Workers(spec.Workers), all)) // in work, or waiting to be added up
-	parts := chunks + int64(bits.Len(uint(all)))                // sums in float64, of those and in the tree
+	chunks := int64(min(2*parallel.Workers(spec.Workers), all)) // in work, or waiting for addition
+	parts := chunks + int64(bits.Len(uint(all)))                // sums in float64, of the chunks and in the tree
 	var b int64
 	for _, dim := range spec.Dims {
 		d := int64(dim)

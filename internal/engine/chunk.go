@@ -2,17 +2,17 @@ package engine
 
 import "github.com/largemvc/largemvc/internal/kernel"
 
-// chunkSums are the sums of one chunk of rows, in the data's own precision where they are matrices.
+// chunkSums holds the sums of one chunk of rows. Matrices have the precision of the data.
 type chunkSums[T kernel.Float] struct {
 	m, w, k, t [][]T
 	r, u       []T
 	loss, rho  []float64
 	theta      float64
-	a          [][]T // of the views by columns, which have no m: the rows of A
+	a          [][]T // rows of A for views by columns, which have no m
 	first      int   // the chunk's first row
 }
 
-// newChunkSums makes sums for the views of a network, of which columns are by columns and leave rows of A.
+// newChunkSums makes sums for the views of a network. For views by columns it has the rows of A.
 func newChunkSums[T kernel.Float](s *Spec, columns []*byColumns[T], rows int) *chunkSums[T] {
 	m, views := s.Anchors, len(s.Dims)
 	c := &chunkSums[T]{r: make([]T, m*m), u: make([]T, m*m), loss: make([]float64, views), rho: make([]float64, views)}
@@ -30,7 +30,7 @@ func newChunkSums[T kernel.Float](s *Spec, columns []*byColumns[T], rows int) *c
 	return c
 }
 
-// clear zeroes what a pass of this kind adds to.
+// clear zeroes the sums of a pass of this kind.
 func (c *chunkSums[T]) clear(p *Pass) {
 	if p.Kind == Project {
 		return
@@ -53,7 +53,7 @@ func (c *chunkSums[T]) clear(p *Pass) {
 	c.theta = 0
 }
 
-// addTo adds the sums to dst, which has been begun for the pass.
+// addTo adds the sums to dst, after dst.Begin for the pass.
 func (c *chunkSums[T]) addTo(p *Pass, correlates bool, dst *Sums) {
 	if p.Kind == Project {
 		return

@@ -11,16 +11,15 @@ type compressed[T kernel.Float] interface {
 	Compressed() (ptr []int, cols []int32, values, shift, along []T)
 }
 
-// byColumns is a sparse view for the products AᵀX. By rows, every block would add to an m×d matrix of its chunk of which it
-// touches little; by columns, the blocks leave their rows of A, and each column of the product is formed once, at the end
-// of the chunk.
+// byColumns is a sparse view for the products AᵀX. By rows, every block would add a few entries to an m×d matrix of its chunk. By
+// columns, the blocks store their rows of A, and each column of the product is computed once, at the end of the chunk.
 type byColumns[T kernel.Float] struct {
 	x     []*kernel.Columns[T] // of each chunk
 	shift []T
 	along []float64
 }
 
-// isSparse says whether the rows of x are sparse, so that the panels of its products are best packed for those.
+// isSparse reports whether the rows of x are sparse. Panels of its products are then packed for sparse rows.
 func isSparse[T kernel.Float](x rows.Matrix[T]) bool {
 	switch x.(type) {
 	case *rows.Sparse[T], compressed[T]:
@@ -64,7 +63,7 @@ func (s *Memory[T]) makeColumns() {
 	}
 }
 
-// left returns where a block leaves its rows of A for correlate: buf, or their place among those of the chunk.
+// left returns where a block stores its rows of A for correlate: buf, or their place in the chunk.
 func (s *Memory[T]) left(acc *chunkSums[T], v, lo, hi int, buf []T) []T {
 	if acc != nil && acc.a[v] != nil {
 		return acc.a[v][(lo-acc.first)*s.ld : (hi-acc.first)*s.ld]
@@ -72,7 +71,7 @@ func (s *Memory[T]) left(acc *chunkSums[T], v, lo, hi int, buf []T) []T {
 	return buf
 }
 
-// correlate adds the block's share of AᵀX; a is its rows of A.
+// correlate adds the block's share of AᵀX. a has the block's rows of A.
 func (s *Memory[T]) correlate(acc *chunkSums[T], v, lo, hi int, a []T) {
 	m, ld := s.spec.Anchors, s.ld
 	if acc.a[v] == nil {
@@ -84,7 +83,7 @@ func (s *Memory[T]) correlate(acc *chunkSums[T], v, lo, hi int, a []T) {
 	}
 }
 
-// finishColumns adds a chunk's AᵀX of the views by columns to sums, when the blocks have left A.
+// finishColumns adds a chunk's AᵀX of the views by columns to sums, when all blocks have stored their rows of A.
 func (s *Memory[T]) finishColumns(chunk, rows int, acc *chunkSums[T], w *scratch[T], sums *Sums) {
 	m := s.spec.Anchors
 	for v, c := range s.columns {

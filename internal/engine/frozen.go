@@ -15,7 +15,7 @@ type Frozen[T kernel.Float] struct {
 	panels []panels[T]
 }
 
-// NewFrozen packs a trained network. anchors returns P_l of a view, l from 0 to L; its values are kept.
+// NewFrozen packs a trained network. anchors returns P_l of a view, l from 0 to L; NewFrozen keeps the values.
 func NewFrozen[T kernel.Float](spec Spec, q *Params, anchors func(l, v int) []float64) (*Frozen[T], error) {
 	if err := spec.check(); err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func NewFrozen[T kernel.Float](spec Spec, q *Params, anchors func(l, v int) []fl
 	for v := range start {
 		start[v] = anchors(0, v)
 	}
-	// A coordinator without shards knows which constants each pass has.
+	// A coordinator without shards determines the constants of each pass.
 	net, err := NewNet(spec, []Shard{nil}, InOrder{}, start)
 	if err != nil {
 		return nil, err
@@ -50,11 +50,11 @@ func NewFrozen[T kernel.Float](spec Spec, q *Params, anchors func(l, v int) []fl
 	return f, nil
 }
 
-// Passes returns the shape of the network, whose Samples say nothing, and its passes in order: Project, then Forward for each
-// layer. Nobody may change them.
+// Passes returns the shape of the network, without Samples, and its passes in order: Project, then Forward for each layer. They
+// must not be changed.
 func (f *Frozen[T]) Passes() (Spec, []*Pass) { return f.spec, f.passes }
 
-// FrozenRows runs a Frozen network on a few rows at a time; its memory is used again. One goroutine uses it at once.
+// FrozenRows runs a Frozen network on a few rows at a time, in the same memory. One goroutine at a time may use it.
 type FrozenRows[T kernel.Float] struct {
 	f       *Frozen[T]
 	shard   *Memory[T]
@@ -64,8 +64,8 @@ type FrozenRows[T kernel.Float] struct {
 	weight  [][]T // full, or 0 where a row lacks the view
 }
 
-// NewRows returns a runner over at most room rows, which Use gives it. present[v] says which rows have view v and may be
-// changed between runs; nil: all have all views.
+// NewRows returns a runner for at most room rows, which Use sets. present[v] says which rows have view v and may be changed
+// between runs; nil: all have all views.
 func (f *Frozen[T]) NewRows(room int, present [][]bool) (*FrozenRows[T], error) {
 	x := make([]rows.Matrix[T], len(f.spec.Dims))
 	width := 0
@@ -85,7 +85,7 @@ func (f *Frozen[T]) NewRows(room int, present [][]bool) (*FrozenRows[T], error) 
 	return r, nil
 }
 
-// Use makes x the rows of a view for the following runs. Absent rows must be zero.
+// Use sets the rows of a view for the following runs. Absent rows must be zero.
 func (r *FrozenRows[T]) Use(v int, x rows.Matrix[T]) { r.shard.x[v] = x }
 
 // Run computes H_L and the trust of the first n rows.
@@ -103,7 +103,7 @@ func (r *FrozenRows[T]) Run(n int) {
 	}
 }
 
-// weigh sets what the views of the first n rows count in the mean over views, as Memory.setPresence does.
+// weigh sets the weights of the views in the mean over views, for the first n rows, as Memory.setPresence does.
 func (r *FrozenRows[T]) weigh(n int) {
 	clear(r.count[:n])
 	for _, b := range r.present {

@@ -8,8 +8,8 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 )
 
-// Backward computes the gradients of scale·loss plus ⟨added cotangents, their states⟩ into g, from the last Forward,
-// which must have been run with gradient. It can run once after each Forward.
+// Backward computes the gradients of scale·loss plus ⟨added cotangents, their states⟩ into g, for the last Forward, which must
+// have run with gradient. It can run once after each Forward.
 func (n *Net) Backward(ctx context.Context, scale float64, g *Params) error {
 	if !n.ready {
 		return errors.New("engine: a backward pass needs a forward pass with gradient before it")
@@ -19,7 +19,7 @@ func (n *Net) Backward(ctx context.Context, scale float64, g *Params) error {
 	layers := n.spec.Layers
 	through := n.spec.Anchored && !n.spec.Detach
 	if through {
-		// The last pass was the final one. What is done between passes is done for a view at once.
+		// The last pass was the final one. Work between passes is done for one view at a time.
 		err := n.eachView(ctx, func(v, d int) error {
 			n.finalCotangent(v, d, scale)
 			for l := 1; l <= layers; l++ {
@@ -57,8 +57,7 @@ func (n *Net) Backward(ctx context.Context, scale float64, g *Params) error {
 	return nil
 }
 
-// startCotangent sets the cotangent of P_l to what is known before the backward passes: that of the loss, at l = L, and what
-// was added.
+// startCotangent sets the cotangent of P_l before the backward passes: the added one, and at l = L the loss's.
 func (n *Net) startCotangent(l, v int) {
 	dp := n.dp[l][v]
 	if l < n.spec.Layers {
@@ -131,13 +130,12 @@ func (n *Net) AddH(layer int, cotangent []float64) error {
 	return n.eachShard(func(s Shard, lo, hi int) error { return s.AddH(layer, cotangent[lo*m:hi*m]) })
 }
 
-// AddTrust adds to the cotangent of t_lv, n values.
 func (n *Net) AddTrust(layer, view int, cotangent []float64) error {
 	n.dirty = true
 	return n.eachShard(func(s Shard, lo, hi int) error { return s.AddTrust(layer, view, cotangent[lo:hi]) })
 }
 
-// AddAnchors adds to the cotangent of P_lv, m×d_v. Start anchors and constant ones take it and ignore it.
+// AddAnchors adds to the cotangent of P_lv, m×d_v. Initial and constant anchors accept it and ignore it.
 func (n *Net) AddAnchors(layer, view int, cotangent []float64) {
 	if layer < 1 || !n.spec.Anchored {
 		return
@@ -197,15 +195,15 @@ func (n *Net) Read(f Field, layer, view, lo, hi int, dst []float64) error {
 	})
 }
 
-// CopyH sets dst to H_l of all samples, row-major with the stride ld ≥ m, in the element type of the shards, which it is an
-// error to ask for in another. Columns from m on are left alone.
+// CopyH sets dst to H_l of all samples, row-major with the stride ld ≥ m. T must be the element type of the shards. Columns from
+// m on do not change.
 func CopyH[T kernel.Float](n *Net, layer int, dst []T, ld int) error {
 	return n.eachShard(func(s Shard, lo, hi int) error {
 		typed, ok := s.(interface {
 			CopyH(layer, lo, hi int, dst []T, ld int) error
 		})
 		if !ok {
-			return fmt.Errorf("engine: H of a %T in %T", s, dst)
+			return fmt.Errorf("engine: the shards are %T, H was requested in %T", s, dst)
 		}
 		return typed.CopyH(layer, 0, hi-lo, dst[lo*ld:], ld)
 	})

@@ -33,7 +33,7 @@ func StateBytes(s *Spec, n, size int, freeStart, training bool) int64 {
 	return perRow * int64(n)
 }
 
-// SparedBytes is the part of StateBytes that lies in spare memory: of n rows in each of some arrays of so many columns.
+// SparedBytes is the part of StateBytes in spare memory: n rows in each of some arrays with the given columns.
 func SparedBytes(s *Spec, n, size int, spare []int) int64 {
 	ld, states := kernel.Pad(s.Anchors), len(s.Dims)
 	if s.Anchored {

@@ -11,8 +11,8 @@ import (
 	"github.com/largemvc/largemvc/internal/parallel"
 )
 
-// Net is the coordinator of a network: it owns the anchors of every layer and the decompositions behind them, runs the
-// passes on its shards and turns their sums into the loss and its gradients. It is not safe for concurrent use.
+// Net is the coordinator of a network. It owns the anchors of every layer and their decompositions, runs the passes on its
+// shards, and computes the loss and its gradients from their sums. It is not safe for concurrent use.
 type Net struct {
 	spec    Spec
 	shards  []Shard
@@ -30,9 +30,9 @@ type Net struct {
 	backward
 	params  *Params // of the last Forward
 	ready   bool    // the last Forward prepared a backward pass
-	dirty   bool    // cotangents were added since
-	project bool    // Y_0 is there
-	rests   bool    // there is no state but that of the last layer
+	dirty   bool    // cotangents were added after the last Forward
+	project bool    // Y_0 is set
+	rests   bool    // only the state of the last layer is left
 	loss    []float64
 
 	terms     bool // the shards have a term
@@ -40,7 +40,7 @@ type Net struct {
 	termValue float64
 }
 
-// backward holds the cotangents of a backward pass, and what it works with.
+// backward holds the cotangents of a backward pass, and its scratch.
 type backward struct {
 	dp     [][][]float64 // of P_l
 	dm, s  [][]float64
@@ -50,13 +50,13 @@ type backward struct {
 	addedP [][][]float64
 }
 
-// NewNet returns the coordinator of a network over shards. start holds P_0 per view (m×d_v, row-major), which it keeps.
+// NewNet returns the coordinator of a network over shards. It keeps start, P_0 per view (m×d_v, row-major).
 func NewNet(spec Spec, shards []Shard, reduce Reducer, start [][]float64) (*Net, error) {
 	if err := spec.check(); err != nil {
 		return nil, err
 	}
 	if len(shards) == 0 || len(start) != len(spec.Dims) {
-		return nil, errors.New("engine: a network needs shards, and start anchors for every view")
+		return nil, errors.New("engine: a network needs shards, and initial anchors for every view")
 	}
 	m, views, layers := spec.Anchors, len(spec.Dims), spec.Layers
 	n := &Net{spec: spec, shards: shards, reduce: reduce, loss: make([]float64, views)}
@@ -69,7 +69,7 @@ func NewNet(spec Spec, shards []Shard, reduce Reducer, start [][]float64) (*Net,
 	n.polar = make([][]*linalg.Polar, layers+1)
 	for v, d := range spec.Dims {
 		if len(start[v]) != m*d {
-			return nil, fmt.Errorf("engine: start anchors of view %d have %d values, want %d×%d", v, len(start[v]), m, d)
+			return nil, fmt.Errorf("engine: initial anchors of view %d have %d values, want %d×%d", v, len(start[v]), m, d)
 		}
 		weight := 1.0
 		if spec.LossWeights != nil {
@@ -103,7 +103,6 @@ func NewNet(spec Spec, shards []Shard, reduce Reducer, start [][]float64) (*Net,
 	return n, nil
 }
 
-// allocateAnchors makes room for the anchors that layer l computes and for their products.
 func (n *Net) allocateAnchors(l int) {
 	m, views := n.spec.Anchors, len(n.spec.Dims)
 	for _, a := range []*[][]float64{&n.p[l], &n.c[l], &n.k[l], &n.w[l], &n.dp[l]} {
@@ -131,7 +130,7 @@ func (n *Net) keepAnchors(l int) {
 	}
 }
 
-// wide returns what multiplies for a Procrustes step, nil for the step's own memory.
+// wide returns the device's products for a Procrustes step, nil if the step computes them.
 func wide(s Shard, l, v int) linalg.Wide {
 	if p, ok := s.(PolarShard); ok {
 		return p.Wide(l, v)
@@ -160,7 +159,7 @@ func isIdentity(a []float64, m int) bool {
 	return true
 }
 
-// run does a pass on all shards, side by side, and reduces their sums.
+// run does a pass on all shards, side by side, and adds up their sums.
 func (n *Net) run(ctx context.Context, p *Pass) error {
 	err := parallel.For(ctx, len(n.shards), len(n.shards), func(_, i int) error {
 		n.trees[i].Reset()
@@ -202,12 +201,11 @@ func (n *Net) pass(kind PassKind, layer int, q *Params) *Pass {
 	return p
 }
 
-// Forward runs the network with the given parameters and returns the loss of every view, without that of a term; what it
-// returns is the Net's.
-// With gradient, Backward may follow. It forgets added cotangents.
+// Forward runs the network with the given parameters and returns the loss of every view, without a term. The slice belongs to the
+// Net. With gradient, Backward may follow. Forward clears added cotangents.
 func (n *Net) Forward(ctx context.Context, q *Params, gradient bool) ([]float64, error) {
 	if n.rests {
-		return nil, errors.New("engine: a network without the state of its rows")
+		return nil, errors.New("engine: the state of the rows was released")
 	}
 	n.params, n.ready = q, false
 	n.clearAdded()
@@ -267,7 +265,7 @@ func (n *Net) updateAnchors(l, v, d int) error {
 	return nil
 }
 
-// derive sets what passes need of P_l besides itself: K_l and C_{l+1}.
+// derive sets the constants that passes compute from P_l: K_l and C_{l+1}.
 func (n *Net) derive(l, v, d int) {
 	m := n.spec.Anchors
 	if n.k[l][v] != nil {
@@ -286,7 +284,7 @@ type DivergedError struct {
 
 func (e *DivergedError) Error() string { return fmt.Sprintf("engine: %s is %v", e.What, e.Value) }
 
-// checkFinite reports the first parameter that is not finite. A pass might swallow it: a threshold of NaN is no input.
+// checkFinite reports the first parameter that is not finite. A pass might hide it: a NaN threshold has no effect.
 func (p *Params) checkFinite() error {
 	names := []string{"θ", "R", "U"}
 	for i, x := range [][]float64{p.Theta, p.R, p.U} {
@@ -306,11 +304,11 @@ func (p *Params) checkFinite() error {
 	return nil
 }
 
-// finalCotangent sets the cotangent of P_L to that of scale times the loss, from the sums of the final pass:
+// finalCotangent sets the cotangent of P_L to scale times the cotangent of the loss, from the sums of the final pass:
 // −2w (bH)ᵀX + 2w Hᵀdiag(b)H P.
 //
-// The second term, like every cotangent of K = PPᵀ, has the form SP with a symmetric S. Where P has orthonormal rows it
-// is orthogonal to what the Procrustes step can move, so its backward pass maps it to zero, and it is left out.
+// The second term, like every cotangent of K = PPᵀ, has the form SP with a symmetric S. If P has orthonormal rows, SP is
+// orthogonal to the directions that the Procrustes step can move. Its backward pass then maps SP to zero, so it is left out.
 func (n *Net) finalCotangent(v, d int, scale float64) {
 	m, l, w := n.spec.Anchors, n.spec.Layers, n.weights[v]*scale
 	dp := n.dp[l][v]
@@ -323,7 +321,7 @@ func (n *Net) finalCotangent(v, d int, scale float64) {
 // Loss returns the loss per view of the last Forward.
 func (n *Net) Loss() []float64 { return n.loss }
 
-// Anchors returns P_l of a view, m×d_v row-major, l from 0. It is the Net's own.
+// Anchors returns P_l of a view, m×d_v row-major, l from 0. The slice belongs to the Net.
 func (n *Net) Anchors(l, v int) []float64 { return n.p[l][v] }
 
 // Spec returns the shape of the network.
@@ -338,8 +336,8 @@ func (n *Net) Bytes() int64 {
 	return total
 }
 
-// Rest lets go of what only further passes need. Of the rows in memory there is H and the trust of the last layer then, and
-// nothing can be run any more; those elsewhere stay as they are.
+// Rest releases the state that only further passes need. Of the rows in memory, H and the trust of the last layer are left, and
+// no pass can run. Rows elsewhere do not change.
 func (n *Net) Rest() {
 	n.rests, n.ready, n.termTrees = true, false, nil
 	for i, s := range n.shards {
@@ -350,7 +348,7 @@ func (n *Net) Rest() {
 	}
 }
 
-// Close closes the shards; of what they held nothing can be read afterwards.
+// Close closes the shards. Afterwards their state cannot be read.
 func (n *Net) Close() error {
 	var errs []error
 	for _, s := range n.shards {

@@ -12,14 +12,14 @@ import (
 type panels[T kernel.Float] struct {
 	r, u, rt, ut kernel.Panel[T]
 	views        []viewPanels[T]
-	sparse       []bool // views of sparse rows; nil: none is known to be
+	sparse       []bool // views of sparse rows; nil: unknown
 }
 
 type viewPanels[T kernel.Float] struct {
 	p, c, k  kernel.Panel[T] // Pᵀ (d×m), C, K
 	dm, s    kernel.Panel[T] // dMᵀ (d×m), S
 	cut      kernel.Panel[T] // (C U)ᵀ
-	rows     kernel.Panel[T] // P (m×d), packed when a row asks for its residual
+	rows     kernel.Panel[T] // P (m×d), packed when a row needs its residual
 	lazyP    *sync.Once      // nil: p is packed
 	lazyRows *sync.Once
 	sparse   bool
@@ -27,7 +27,7 @@ type viewPanels[T kernel.Float] struct {
 	work     small
 }
 
-// projects says whether a pass multiplies all of X by Pᵀ.
+// projects reports whether a pass multiplies all of X by Pᵀ.
 func (p *Pass) projects(s *Spec) bool {
 	switch p.Kind {
 	case Project:

@@ -9,7 +9,6 @@ import (
 	"github.com/largemvc/largemvc/internal/ranks"
 )
 
-// PassKind says what a pass computes.
 type PassKind int
 
 // The passes of an epoch. Layers count from 1.
@@ -18,13 +17,13 @@ const (
 	Project PassKind = iota
 	// Forward computes, for its layer, Y of the incoming anchors, H, r, t and the sums M = AᵀX and W.
 	Forward
-	// Final computes the loss and, with Gradient set, its cotangent of H and the sums for that of P_L.
+	// Final computes the loss. With Gradient set, it also computes the cotangent of H and the sums for the cotangent of P_L.
 	Final
-	// Backward turns the cotangent of H_l into that of H_{l−1} and the sums of all gradients of the layer.
+	// Backward computes the cotangent of H_{l−1} from the cotangent of H_l, and the sums of all gradients of the layer.
 	Backward
 )
 
-// Pass is one sweep over all rows of a shard. Its constants are all that a shard needs from outside.
+// Pass is one sweep over all rows of a shard. Its constants are the only data that a shard needs from outside.
 type Pass struct {
 	Kind     PassKind
 	Layer    int     // l, from 1 (Forward, Backward)
@@ -35,7 +34,7 @@ type Pass struct {
 	Views    []ViewConsts
 }
 
-// Correlates says whether a pass sums products AᵀX.
+// Correlates reports whether a pass sums products AᵀX.
 func (p *Pass) Correlates(s *Spec) bool {
 	switch p.Kind {
 	case Forward:
@@ -48,7 +47,7 @@ func (p *Pass) Correlates(s *Spec) bool {
 	return false
 }
 
-// ViewConsts are the constants of one view in a pass; those that a pass does not use are nil.
+// ViewConsts holds the constants of one view in a pass; constants that a pass does not use are nil.
 type ViewConsts struct {
 	P          []float64 // m×d: the incoming anchors P_{l−1} (Final: P_L)
 	C          []float64 // m×m: P_{l−2} P_{l−1}ᵀ
@@ -59,7 +58,7 @@ type ViewConsts struct {
 	LossWeight float64 // w_v
 }
 
-// Sums are what a pass adds up over rows, in float64. A pass fills the fields it needs.
+// Sums holds the sums of a pass over rows, in float64. A pass sets the fields that it computes.
 type Sums struct {
 	W     [][]float64 // m×m per view: Forward Hᵀ diag(b(1−t)) H, Final Hᵀ diag(b) H
 	Loss  []float64   // per view: Σ b‖x − hP‖²
@@ -72,7 +71,7 @@ type Sums struct {
 
 	flat   []float64 // all fields, in the order above
 	fields [2]int    // where M begins and ends in it
-	lo, hi int       // what the pass at hand fills
+	lo, hi int       // range of flat that the current pass fills
 }
 
 // Tree adds up the sums of the chunks of rows.
@@ -111,7 +110,7 @@ func newSums(s *Spec) *Sums {
 	return out
 }
 
-// Begin zeroes what a pass fills; correlates says that M is in it.
+// Begin zeroes the sums of a pass; correlates says that they include M.
 func (s *Sums) Begin(p *Pass, correlates bool) {
 	s.lo, s.hi = 0, 0
 	switch p.Kind {
@@ -143,14 +142,15 @@ const (
 
 // Shard owns rows of X and their state.
 type Shard interface {
-	// Run does a pass and pushes the sums of its chunks of rows to the tree. A cancelled context ends it early with its error.
+	// Run does a pass and pushes the sums of its chunks of rows to the tree. If ctx is cancelled, it returns the context's error
+	// early.
 	Run(ctx context.Context, p *Pass, tree *Tree) error
 	// Rows is the number of rows.
 	Rows() int
 	// Read copies rows [lo, hi) of a state to dst, row-major.
 	Read(f Field, layer, view, lo, hi int, p []float64, dst []float64) error
-	// AddH and AddTrust add to the cotangents of H_l and t_lv that the coming backward passes start from; the values
-	// cover all rows of the shard. ClearAdded forgets them.
+	// AddH and AddTrust add to the cotangents of H_l and t_lv for the coming backward passes; the values cover all rows of the
+	// shard. ClearAdded clears them.
 	AddH(layer int, cotangent []float64) error
 	AddTrust(layer, view int, cotangent []float64) error
 	ClearAdded()
@@ -160,21 +160,21 @@ type Shard interface {
 	Close() error
 }
 
-// PolarShard is a Shard that does the wide products of the Procrustes steps as well. Where it is one, that of the first shard
-// is asked; views may ask side by side.
+// PolarShard is a Shard that also computes the wide products of the Procrustes steps. Only the first shard is used; calls for
+// several views may run side by side.
 type PolarShard interface {
-	// Wide returns what multiplies for a layer and view; nil leaves that to the step.
+	// Wide returns the products for a layer and view; nil: the step computes them.
 	Wide(layer, view int) linalg.Wide
 }
 
 // Reducer adds up the sums of several shards.
 type Reducer interface {
-	// Reduce returns the total of the trees of all shards, in their order, with the bits of a single shard of all rows.
-	// The total is the reducer's or a tree's, until the trees are reset.
+	// Reduce returns the total of the trees of all shards, in their order, with the bits of a single shard of all rows. The total
+	// is valid until the trees are reset.
 	Reduce(ctx context.Context, trees []*Tree) (*Sums, error)
 }
 
-// InOrder is the Reducer of shards in one process: the first tree takes the others.
+// InOrder is the Reducer of shards in one process: it joins all trees to the first.
 type InOrder struct{}
 
 // Reduce joins trees[1:] to trees[0] and returns its total.
@@ -185,7 +185,7 @@ func (InOrder) Reduce(_ context.Context, trees []*Tree) (*Sums, error) {
 	return trees[0].Total(), nil
 }
 
-// OverRanks is the Reducer of shards in the processes of a group, each of which has the next ones.
+// OverRanks is the Reducer of shards in the processes of a group, in the order of the ranks.
 type OverRanks struct{ Group *ranks.Group }
 
 // Reduce joins the trees of all processes and returns their total.

@@ -2,7 +2,7 @@ package engine
 
 import "fmt"
 
-// Read copies rows [lo, hi) of a state to dst, row-major. p is used by FieldE alone: the anchors P_{l−1}.
+// Read copies rows [lo, hi) of a state to dst, row-major. Only FieldE uses p: the anchors P_{l−1}.
 func (s *Memory[T]) Read(f Field, layer, view, lo, hi int, p []float64, dst []float64) error {
 	if err := s.checkRead(f, layer, view, lo, hi); err != nil {
 		return err
@@ -22,7 +22,7 @@ func (s *Memory[T]) Read(f Field, layer, view, lo, hi int, p []float64, dst []fl
 			case f == FieldTrust:
 				dst[i-lo] = 1
 			default:
-				return fmt.Errorf("engine: a network without noise has no residual norms")
+				return fmt.Errorf("engine: the network has no noise module, so no residual norms")
 			}
 		}
 	case FieldE:
@@ -36,7 +36,7 @@ func (s *Memory[T]) Read(f Field, layer, view, lo, hi int, p []float64, dst []fl
 // checkRead reports whether the rows of the state are there.
 func (s *Memory[T]) checkRead(f Field, layer, view, lo, hi int) error {
 	if layer < 0 || layer > s.spec.Layers || (f != FieldH && layer < 1) {
-		return fmt.Errorf("engine: no such state in layer %d", layer)
+		return fmt.Errorf("engine: layer %d does not have this state", layer)
 	}
 	if (f != FieldH) && (view < 0 || view >= len(s.x)) {
 		return fmt.Errorf("engine: no view %d", view)

@@ -12,21 +12,20 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// Recomputed is a Shard that keeps nothing of its rows from one pass to the next: each pass takes a block of rows through all
-// passes of the epoch before it, whose constants it has, and then through its own. A pass over rows that are read from disk
-// takes no longer for that, as long as arithmetic waits for the disk. It has the bits of a Memory.
+// Recomputed is a Shard that keeps no state of its rows between passes. Each pass takes a block of rows through all earlier
+// passes of the epoch, whose constants it keeps, and then through its own. A pass over rows on disk takes no longer for this
+// while arithmetic waits for the disk. Its results have the bits of a Memory.
 //
-// Only H and trust of the last layer are kept, by a Final pass without gradient, since results are made of them. There are no
-// added cotangents, and no Term.
+// A Final pass without gradient keeps H and the trust of the last layer, for results. There are no added cotangents, and no Term.
 type Recomputed[T kernel.Float] struct {
 	base   *Memory[T]  // without state
 	stages []*stage[T] // of an epoch, in the order of its passes
-	done   int         // how many of them have been run
+	done   int         // how many of them have run
 
 	mu  sync.Mutex
 	own []*ownRows[T] // of each worker
 
-	h     []T // of the last layer; nil: there was no such pass, or it was taken
+	h     []T // of the last layer; nil: there was no such pass, or TakeH took it
 	trust [][]T
 }
 
@@ -36,7 +35,7 @@ type stage[T kernel.Float] struct {
 	panels panels[T]
 }
 
-// ownRows is the rows that a worker has at hand, with their state.
+// ownRows holds a worker's current rows, with their state.
 type ownRows[T kernel.Float] struct {
 	*Memory[T]
 	windows []*rows.Window[T]
@@ -47,14 +46,14 @@ var (
 	_ Shard = (*Recomputed[float64])(nil)
 )
 
-// NewRecomputed returns a shard of the rows in x, none of which are sparse, as NewMemory does.
+// NewRecomputed returns a shard of the rows in x, like NewMemory. Sparse rows are an error.
 func NewRecomputed[T kernel.Float](spec *Spec, first int, x []rows.Matrix[T], present [][]bool) (*Recomputed[T], error) {
 	base, err := newMemory(spec, first, x, present)
 	if err != nil {
 		return nil, err
 	}
 	if slices.Contains(base.panels.sparse, true) {
-		return nil, errors.New("engine: the state of sparse rows is kept")
+		return nil, errors.New("engine: sparse rows need a shard that keeps state")
 	}
 	return &Recomputed[T]{base: base, stages: make([]*stage[T], 2*spec.Layers+2)}, nil
 }
@@ -63,7 +62,7 @@ func NewRecomputed[T kernel.Float](spec *Spec, first int, x []rows.Matrix[T], pr
 func RecomputedFrom[T kernel.Float](first int) Factory[T] {
 	return func(spec *Spec, x []rows.Matrix[T], present [][]bool, h0 []float64) ([]Shard, error) {
 		if h0 != nil {
-			return nil, errors.New("engine: rows with a start of their own keep their state")
+			return nil, errors.New("engine: rows with an initial representation need a shard that keeps state")
 		}
 		s, err := NewRecomputed(spec, first, x, present)
 		if err != nil {
@@ -73,7 +72,6 @@ func RecomputedFrom[T kernel.Float](first int) Factory[T] {
 	}
 }
 
-// place is the number of a pass in an epoch.
 func (s *Recomputed[T]) place(p *Pass) int {
 	switch layers := s.base.spec.Layers; p.Kind {
 	case Forward:
@@ -100,7 +98,7 @@ func (s *Recomputed[T]) Run(ctx context.Context, p *Pass, tree *Tree) error {
 	}
 	s.done = at + 1
 	s.stages[at].pass = p
-	if err := s.stages[at].panels.pack(ctx, b.spec, p); err != nil || p.Kind == Project { // which sums nothing
+	if err := s.stages[at].panels.pack(ctx, b.spec, p); err != nil || p.Kind == Project { // a Project pass sums nothing
 		return err
 	}
 	if err := rows.Failure(b.x); err != nil {
@@ -161,7 +159,7 @@ func (s *Recomputed[T]) rowsOf(worker int) *ownRows[T] {
 	return s.own[worker]
 }
 
-// take makes rows [lo, hi) of a shard those at hand.
+// take sets rows [lo, hi) of a shard as the current rows.
 func (o *ownRows[T]) take(of *Memory[T], lo, hi int) {
 	for v, w := range o.windows {
 		w.Move(lo, hi)
@@ -172,7 +170,7 @@ func (o *ownRows[T]) take(of *Memory[T], lo, hi int) {
 	}
 }
 
-// keep makes room for what results are made of.
+// keep allocates the state for results.
 func (s *Recomputed[T]) keep() {
 	if s.h == nil {
 		s.h = make([]T, s.base.n*s.base.ld)
@@ -184,7 +182,7 @@ func (s *Recomputed[T]) keep() {
 	}
 }
 
-// leave keeps that of the rows [lo, hi) at hand.
+// leave stores H and trust of the current rows [lo, hi).
 func (s *Recomputed[T]) leave(own *ownRows[T], lo, hi int) {
 	l, ld := s.base.spec.Layers, s.base.ld
 	copy(s.h[lo*ld:hi*ld], own.h[l])
@@ -219,8 +217,8 @@ func (s *Recomputed[T]) CopyH(layer, lo, hi int, dst []T, ld int) error {
 	return kept.CopyH(layer, lo, hi, dst, ld)
 }
 
-// TakeH hands out H of the last layer, n rows with the stride kernel.Pad(m), where a network's rows are those of a Recomputed
-// after a pass without gradient. It is the caller's from then on. nil: it is to be copied.
+// TakeH returns H of the last layer, n rows with the stride kernel.Pad(m), and gives up its ownership. It works for a Recomputed
+// after a pass without gradient; else it returns nil, and the caller must copy H.
 func TakeH[T kernel.Float](n *Net) []T {
 	if len(n.shards) != 1 {
 		return nil
@@ -234,16 +232,13 @@ func TakeH[T kernel.Float](n *Net) []T {
 	return h
 }
 
-// AddH is an error.
 func (s *Recomputed[T]) AddH(int, []float64) error { return errNoState }
 
-// AddTrust is an error.
 func (s *Recomputed[T]) AddTrust(int, int, []float64) error { return errNoState }
 
-// ClearAdded does nothing: nothing was added.
 func (s *Recomputed[T]) ClearAdded() {}
 
-// Bytes is the memory of the rows, and of what is kept of them.
+// Bytes is the memory of the rows and of their stored state.
 func (s *Recomputed[T]) Bytes() int64 {
 	total := int64(len(s.h)) * int64(elementSize[T]())
 	for _, x := range s.base.x {
@@ -261,8 +256,8 @@ func (s *Recomputed[T]) Close() error {
 	return nil
 }
 
-// RecomputedBytes is the memory of what a Recomputed takes for n rows of elements of the given size, beside what a network takes
-// in any case: the constants of all passes, the rows at hand, and what it keeps of all rows for the result.
+// RecomputedBytes is the memory of a Recomputed for n rows of elements of the given size, beside the memory of every network: the
+// constants of all passes, the current rows, and the stored state for the result.
 func RecomputedBytes(s *Spec, n, size int) int64 {
 	width, padded, views := 0, kernel.Pad(s.Anchors), len(s.Dims)
 	for _, d := range s.Dims {

@@ -2,9 +2,9 @@ package engine
 
 import "github.com/largemvc/largemvc/internal/kernel"
 
-// DirectShare is the share of ‖x‖² below which the squared residual ‖x‖² − 2h·y + hKhᵀ is not trusted. It is a difference
-// of large numbers: its relative error is about ε(‖x‖/r)², and summing in float64 does not cure it, for the error is already
-// in y = xPᵀ. Rows that fit better than this get r = x − hP itself.
+// DirectShare is the share of ‖x‖² below which the squared residual is not computed as ‖x‖² − 2h·y + hKhᵀ. This is a difference
+// of large numbers with the relative error ε(‖x‖/r)². Sums in float64 do not reduce it, because the error is already in y = xPᵀ.
+// Rows that fit better get r = x − hP itself.
 func DirectShare[T kernel.Float]() float64 {
 	if kernel.Is32[T]() {
 		return 1e-2
@@ -65,8 +65,8 @@ func (s *Memory[T]) squared(p *Pass, pk *panels[T], w *scratch[T], v, lo int, h,
 	}
 }
 
-// addResidual adds c[i]·(h_i K − y_i) to row i of dst over a block; for the rows listed, which are counted from the
-// start of the shard, −c[i]·(x_i − h_i P)Pᵀ, the same without cancellation. c is overwritten at those rows.
+// addResidual adds c[i]·(h_i K − y_i) to row i of dst over a block. For the listed rows, counted from the start of the shard, it
+// adds −c[i]·(x_i − h_i P)Pᵀ, which is the same without cancellation. It overwrites c at these rows.
 func (s *Memory[T]) addResidual(p *Pass, pk *panels[T], w *scratch[T], v, lo int, dst, hk, y, c []T, all []T, list []int) {
 	if len(list) > 0 {
 		d := s.spec.Dims[v]

@@ -12,8 +12,8 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// Memory is a Shard whose rows and row state lie in memory. Its passes run over fixed chunks of rows, several at a time,
-// and fold the chunks' sums in order: the bits do not depend on the number of goroutines.
+// Memory is a Shard whose rows and row state lie in memory. Its passes run over fixed chunks of rows, several at a time, and add
+// the chunks' sums in order: the bits do not depend on the number of goroutines.
 type Memory[T kernel.Float] struct {
 	spec *Spec
 	n    int // rows of this shard
@@ -22,7 +22,7 @@ type Memory[T kernel.Float] struct {
 	x    []rows.Matrix[T]
 
 	present [][]T // b per view, 0 or 1; nil where every sample has the view
-	weight  [][]T // b/V_i per view: what a sample's view counts in the mean over views
+	weight  [][]T // b/V_i per view: the weight of a view in a sample's mean over views
 	norms   [][]float64
 
 	h       [][]T       // H_l, l from 0; h[0] is nil for a zero start
@@ -33,14 +33,14 @@ type Memory[T kernel.Float] struct {
 	pattern [][][]uint8
 	a       [][][]T // SELU keeps A itself
 
-	dh     []T   // cotangent of the H at hand
+	dh     []T   // cotangent of H in the current pass
 	dt     [][]T // cotangent of t_{l−1} per view
 	addedH [][]T
 	addedT [][][]T
 
 	term Term[T] // nil: none
 
-	columns []*byColumns[T] // of the sparse views that can be had by columns; nil until a pass needs them
+	columns []*byColumns[T] // of the sparse views with products by columns; nil until a pass needs them
 	panels  panels[T]
 	block   int
 	chunk   int
@@ -58,21 +58,21 @@ var (
 const (
 	denseChunk = 512
 	mostRows   = 192
-	// What sparse rows cost besides their entries, m×d_v additions a chunk and as many a block where they are not had by
-	// columns, asks for large ones.
+	// Sparse rows cost m×d_v additions for each chunk besides their entries, and as many for each block without products by
+	// columns. So these blocks are large.
 	sparseChunk = 1024
 	sparseRows  = 512
-	// sparseShare is the share of the columns of a sparse view that a row has entries in, about.
+	// sparseShare is the approximate share of the columns in which a row of a sparse view has entries.
 	sparseShare = 32
 )
 
-// blockRows is the number of rows that are in cache together, for rows of the given bytes: about 3/4 MiB of X.
+// blockRows returns the number of rows that stay in cache together, for rows of the given bytes: about 3/4 MiB of X.
 func blockRows(bytes, most int) int { return min(max(768<<10/max(bytes, 1), 24), most) &^ 7 }
 
 func elementSize[T kernel.Float]() int { var t T; return int(unsafe.Sizeof(t)) }
 
-// ChunkRows is the number of rows whose sums are folded at once, for the rows of a network and views of which some are
-// sparse or none is. A shard of some of the rows begins at a multiple of it.
+// ChunkRows returns the number of rows in one partial sum, for a network with or without sparse views. A shard must begin at a
+// multiple of it.
 func ChunkRows(spec *Spec, sparse bool) int {
 	if sparse {
 		return parallel.ChunkRows(spec.Samples, sparseChunk)
@@ -80,17 +80,15 @@ func ChunkRows(spec *Spec, sparse bool) int {
 	return parallel.ChunkRows(spec.Samples, denseChunk)
 }
 
-// NewMemory returns a shard of the rows in x, the first of which is sample number `first`, at a multiple of ChunkRows.
-// present[v] says which of the rows view v has (nil: all, those of other shards too); absent rows of x must be zero. h0 is the
-// representation of the rows before the first layer (row-major, m values a row), nil for zero. With training unset the state that
-// only backward passes need is left out.
+// NewMemory returns a shard of the rows in x. The first row is sample number `first`, a multiple of ChunkRows. present[v] says
+// which of the rows have view v (nil: all rows of all shards); absent rows of x must be zero. h0 is the initial representation
+// (row-major, m values a row), nil for zero. Without training, state for backward passes is omitted.
 func NewMemory[T kernel.Float](
 	spec *Spec, first int, x []rows.Matrix[T], present [][]bool, h0 []float64, training bool,
 ) (*Memory[T], error) {
 	return newMemoryWithin(spec, first, x, present, h0, training, nil)
 }
 
-// newMemoryWithin is NewMemory with some of the state in spare memory.
 func newMemoryWithin[T kernel.Float](
 	spec *Spec, first int, x []rows.Matrix[T], present [][]bool, h0 []float64, training bool, spare [][]T,
 ) (*Memory[T], error) {
@@ -108,7 +106,7 @@ func newMemory[T kernel.Float](spec *Spec, first int, x []rows.Matrix[T], presen
 		return nil, err
 	}
 	if len(x) != len(spec.Dims) {
-		return nil, fmt.Errorf("engine: %d views of data for %d of the network", len(x), len(spec.Dims))
+		return nil, fmt.Errorf("engine: the data have %d views, the network has %d", len(x), len(spec.Dims))
 	}
 	n, _ := x[0].Dims()
 	bytes, most, any := 0, mostRows, false
@@ -118,7 +116,7 @@ func newMemory[T kernel.Float](spec *Spec, first int, x []rows.Matrix[T], presen
 		if nv != n || d != spec.Dims[v] {
 			return nil, fmt.Errorf("engine: view %d is %d×%d, want %d×%d", v, nv, d, n, spec.Dims[v])
 		}
-		// What a row takes is computed from its width alone, for the bits of sums within a chunk depend on its blocks.
+		// The layout of a row depends only on its width, because the bits of sums within a chunk depend on its blocks.
 		if sparse[v] = isSparse(xv); sparse[v] {
 			any, most, d = true, sparseRows, (d+sparseShare-1)/sparseShare
 		}
@@ -127,14 +125,13 @@ func newMemory[T kernel.Float](spec *Spec, first int, x []rows.Matrix[T], presen
 	s := &Memory[T]{spec: spec, panels: panels[T]{sparse: sparse}, n: n, from: first, ld: kernel.Pad(spec.Anchors), x: x,
 		block: blockRows(bytes, most), chunk: ChunkRows(spec, any)}
 	if first%s.chunk != 0 {
-		return nil, fmt.Errorf("engine: a shard begins at sample %d, want a multiple of %d", first, s.chunk)
+		return nil, fmt.Errorf("engine: the first sample of a shard is %d, want a multiple of %d", first, s.chunk)
 	}
 	s.setPresence(present)
 	return s, nil
 }
 
-// Factory makes the shards of a network that is to be trained, for the rows of all samples; its arguments are those of
-// NewMemory.
+// Factory makes the shards of a network for training, for the rows of all samples. Its arguments are the arguments of NewMemory.
 type Factory[T kernel.Float] func(spec *Spec, x []rows.Matrix[T], present [][]bool, h0 []float64) ([]Shard, error)
 
 // InMemory is the Factory of a single shard in memory.
@@ -142,8 +139,8 @@ func InMemory[T kernel.Float](spec *Spec, x []rows.Matrix[T], present [][]bool, 
 	return InMemoryFrom[T](0)(spec, x, present, h0)
 }
 
-// InMemoryFrom returns the Factory of a single shard in memory whose first row is the given sample. Some of its state lies in
-// spare memory, as far as there is some, which nothing else may use as long as the shard is used.
+// InMemoryFrom returns the Factory of a single shard in memory whose first row is the given sample. It puts state in spare
+// memory, as far as that reaches. Nothing else may use this memory while the shard is used.
 func InMemoryFrom[T kernel.Float](first int, spare ...[]T) Factory[T] {
 	return func(spec *Spec, x []rows.Matrix[T], present [][]bool, h0 []float64) ([]Shard, error) {
 		s, err := newMemoryWithin(spec, first, x, present, h0, true, spare)
@@ -235,7 +232,7 @@ func (s *Memory[T]) allocate(h0 []float64, training bool, spare [][]T) {
 	}
 }
 
-// takeSpare returns size zeros, in spare memory where there is room.
+// takeSpare returns size zeros, in spare memory if there is room.
 func takeSpare[T kernel.Float](spare [][]T, size int) []T {
 	at := slices.IndexFunc(spare, func(x []T) bool { return len(x) >= size })
 	if at < 0 {
@@ -247,7 +244,7 @@ func takeSpare[T kernel.Float](spare [][]T, size int) []T {
 	return x
 }
 
-// allocateLayers makes what the modules of each layer keep of each view.
+// allocateLayers allocates the state of each layer and view.
 func (s *Memory[T]) allocateLayers(training bool) {
 	sp, views := s.spec, len(s.x)
 	values := func() []T { return make([]T, s.n) }
@@ -281,7 +278,7 @@ func (s *Memory[T]) allocateLayers(training bool) {
 // Rows is the number of rows.
 func (s *Memory[T]) Rows() int { return s.n }
 
-// yOf returns Y_l of a view: with constant anchors every layer has that of the start.
+// yOf returns Y_l of a view: with constant anchors, all layers share Y_0.
 func (s *Memory[T]) yOf(l, v int) []T { return s.y[min(l, len(s.y)-1)][v] }
 
 // Run does a pass over all rows.
@@ -292,7 +289,7 @@ func (s *Memory[T]) Run(ctx context.Context, p *Pass, tree *Tree) error {
 	if s.spec.Anchored {
 		s.makeColumns()
 	}
-	if err := rows.Failure(s.x); err != nil { // whatever ended the last pass, and in time or not
+	if err := rows.Failure(s.x); err != nil { // including failures after the last pass
 		return err
 	}
 	s.free = 0
@@ -336,7 +333,7 @@ func (s *Memory[T]) runBlock(p *Pass, pk *panels[T], w *scratch[T], acc *chunkSu
 	}
 }
 
-// chunkBuffer hands out the shard's chunk sums, which live as long as the shard.
+// chunkBuffer returns the shard's chunk sums, which exist as long as the shard.
 func (s *Memory[T]) chunkBuffer() *chunkSums[T] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -387,7 +384,7 @@ func (s *Memory[T]) AddTrust(layer, view int, cotangent []float64) error {
 	return nil
 }
 
-// ClearAdded forgets what AddH and AddTrust gave.
+// ClearAdded clears the cotangents of AddH and AddTrust.
 func (s *Memory[T]) ClearAdded() {
 	for l := range s.addedH {
 		clear(s.addedH[l])
@@ -411,7 +408,7 @@ func (s *Memory[T]) Bytes() int64 {
 	return total + StateBytes(s.spec, s.n, elementSize[T](), s.h[0] != nil, s.dh != nil)
 }
 
-// rest lets go of the state that is of no use after the last pass: all but H and the trust of the last layer.
+// rest releases all state except H and the trust of the last layer.
 func (s *Memory[T]) rest() {
 	l := s.spec.Layers
 	h, trust := make([][]T, l+1), make([][][]T, l+1)

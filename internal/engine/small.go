@@ -5,8 +5,7 @@ import "github.com/largemvc/largemvc/internal/kernel"
 // fewRows is the most rows for which packing them costs more than it gains.
 const fewRows = 24
 
-// small does the coordinator's own products, which are m×m and m×d in float64, on the kernels. One goroutine uses it at
-// a time.
+// small computes the coordinator's own products, m×m and m×d in float64, with the kernels. One goroutine at a time may use it.
 type small struct {
 	panel     kernel.Panel[float64]
 	padded, t []float64

@@ -1,18 +1,18 @@
 // Package engine trains the stock network (soft threshold, row shrinkage, Procrustes) in fused passes over the data.
 //
-// The network's work on n samples is split at its only global steps, the singular value decompositions. Between two of
-// them everything is local to a sample, so each pass streams over row blocks of X and does all that a layer needs while
-// the block is in cache: L forward passes, one final pass (loss and its gradient) and L backward passes, 2L+1 an epoch.
-// No array of the size of X is made. The algebra is written out in Net and in the block functions, with the symbols of
-// the paper: H (n×m), P_v (m×d_v), X_v (n×d_v), E_v never formed but as a row weight t (the trust), X−E = tX + (1−t)HP.
+// The work on n samples is split at its only global steps, the singular value decompositions. Between two of them every sample is
+// independent. So each pass streams over row blocks of X and does all work of a layer while the block is in cache. An epoch has
+// 2L+1 passes: L forward passes, one final pass (loss and its gradient) and L backward passes. No array of the size of X is made.
+// Net and the block functions document the algebra, with the symbols of the paper: H (n×m), P_v (m×d_v), X_v (n×d_v). E_v is
+// represented by a row weight t (the trust): X−E = tX + (1−t)HP.
 //
-// Three roles with clear borders:
+// There are three roles:
 //
 //   - A Shard owns rows of X and the state of those rows (H, Y = XPᵀ, t, r, their cotangents). It runs a Pass, whose
 //     constants are m×m and m×d_v matrices, and returns Sums of the same sizes. It may hold its rows in memory, in a
 //     file, on another machine or on a device.
 //   - A Reducer adds the Sums of several shards in a fixed order.
-//   - Net is the coordinator: it owns the parameters, the anchors and their decompositions, and never sees a row.
+//   - Net is the coordinator: it owns the parameters, the anchors and their decompositions, and has no rows.
 package engine
 
 import (
@@ -27,7 +27,7 @@ type Spec struct {
 	Layers  int   // L
 
 	Noise    bool // row shrinkage; without it E = 0
-	Anchored bool // Procrustes updates; without them the anchors keep their start
+	Anchored bool // Procrustes updates; without them the anchors do not change
 	Detach   bool // the anchors are constants in the backward pass
 
 	Represent Activation // σ of the soft threshold
@@ -61,10 +61,10 @@ func (s *Spec) check() error {
 	return nil
 }
 
-// ThroughAnchors says whether the incoming anchors of a layer depend on parameters.
+// ThroughAnchors reports whether the incoming anchors of a layer depend on parameters.
 func (s *Spec) ThroughAnchors(layer int) bool { return layer > 1 && s.Anchored && !s.Detach }
 
-// Params are the learnable values, in float64 whatever the data is held in.
+// Params holds the learnable values, in float64 for any type of the data.
 type Params struct {
 	Theta []float64   // θ_l, l from 1: Theta[l-1]
 	Rho   [][]float64 // ρ_lv: Rho[l-1][v], as applied (scaled); nil without noise

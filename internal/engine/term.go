@@ -9,20 +9,20 @@ import (
 	"github.com/largemvc/largemvc/internal/ranks"
 )
 
-// Term is a part of the loss beside the reconstruction, a function of H_L whose value and cotangent come in steps over the
-// rows of a shard. In a step the rows of a chunk add to sums; their total over all chunks of all shards goes into the next
-// step. So nothing of a row leaves its shard. A shard has a Term of its own, for its rows.
+// Term is a part of the loss beside the reconstruction. It is a function of H_L whose value and cotangent are computed in steps
+// over the rows of a shard. In a step the rows of a chunk add to sums; the total over all chunks of all shards goes into the next
+// step. So no row leaves its shard. Every shard has a Term for its rows.
 type Term[T kernel.Float] interface {
 	// Chunk is the number of rows of a chunk, a function of the number of all samples.
 	Chunk() int
-	// Steps returns the number of steps to the value, and that to the cotangent too.
+	// Steps returns the number of steps to the value, and to the cotangent.
 	Steps() (value, all int)
 	// Size is the number of sums of a step; the last one may have none.
 	Size(step int) int
-	// Rows does a step for a chunk, the rows from lo to hi, on one of the workers. h are its rows of H_L, with the stride ld.
-	// The last step adds the cotangent to dh. sums are zero before.
+	// Rows does a step for a chunk, the rows from lo to hi, on one of the workers. h holds the chunk's rows of H_L, with the
+	// stride ld. The last step adds the cotangent to dh. sums are zero on entry.
 	Rows(step, worker, lo, hi int, h, dh []T, ld int, sums []float64)
-	// Total takes the sums over all chunks.
+	// Total receives the sums over all chunks.
 	Total(step int, sums []float64)
 	// Value returns the term after the steps to it.
 	Value() float64
@@ -30,18 +30,18 @@ type Term[T kernel.Float] interface {
 
 // TermShard is a Shard that can have a term.
 type TermShard interface {
-	// TermSteps returns those of its term, and TermSize the sums of one.
+	// TermSteps returns the steps of the term, and TermSize the number of sums of a step.
 	TermSteps() (value, all int)
 	TermSize(step int) int
 	// RunTerm does a step and pushes the sums of its chunks.
 	RunTerm(ctx context.Context, step int, tree *parallel.Tree[[]float64]) error
-	// TermTotal hands the total of a step back, and TermValue returns the term.
+	// TermTotal passes the total of a step to the term, and TermValue returns the term.
 	TermTotal(step int, sums []float64)
 	TermValue() float64
 }
 
-// SetTerm gives a network whose rows lie in memory a term, made for the rows from lo to hi of every shard. The terms' value
-// and cotangent are part of every Forward from now on.
+// SetTerm adds a term to a network whose rows lie in memory, made for the rows from lo to hi of every shard. The terms' value and
+// cotangent are part of every later Forward.
 func SetTerm[T kernel.Float](n *Net, term func(lo, hi int) (Term[T], error)) error {
 	return n.SetTerms(func(s Shard, lo, hi int) error {
 		m, ok := s.(*Memory[T])
@@ -60,7 +60,7 @@ func SetTerm[T kernel.Float](n *Net, term func(lo, hi int) (Term[T], error)) err
 	})
 }
 
-// SetTerms gives every shard, which must be a TermShard, the term of its rows, from lo to hi, by set.
+// SetTerms calls set for every shard, which must be a TermShard, with its rows from lo to hi.
 func (n *Net) SetTerms(set func(s Shard, lo, hi int) error) error {
 	err := n.eachShard(set)
 	n.terms = err == nil
@@ -70,7 +70,7 @@ func (n *Net) SetTerms(set func(s Shard, lo, hi int) error) error {
 // TermValue returns the value of the term in the last Forward; 0 without one.
 func (n *Net) TermValue() float64 { return n.termValue }
 
-// runTerm takes all shards through the steps of their terms.
+// runTerm runs the steps of the terms on all shards.
 func (n *Net) runTerm(ctx context.Context, gradient bool) error {
 	shards := make([]TermShard, len(n.shards))
 	for i, s := range n.shards {
@@ -116,19 +116,14 @@ func (n *Net) runTerm(ctx context.Context, gradient bool) error {
 	return nil
 }
 
-// TermSteps returns the number of steps of the shard's term to its value, and to its cotangent.
 func (s *Memory[T]) TermSteps() (value, all int) { return s.term.Steps() }
 
-// TermSize returns the number of sums of a step.
 func (s *Memory[T]) TermSize(step int) int { return s.term.Size(step) }
 
-// TermTotal hands the total of a step to the term.
 func (s *Memory[T]) TermTotal(step int, sums []float64) { s.term.Total(step, sums) }
 
-// TermValue returns the value of the term.
 func (s *Memory[T]) TermValue() float64 { return s.term.Value() }
 
-// RunTerm does a step of the shard's term.
 func (s *Memory[T]) RunTerm(ctx context.Context, step int, tree *parallel.Tree[[]float64]) error {
 	chunk, h := s.term.Chunk(), s.h[s.spec.Layers]
 	return parallel.Sum(ctx, s.spec.Workers, s.from/chunk, (s.n+chunk-1)/chunk, tree, func() struct{} { return struct{}{} },

@@ -14,11 +14,11 @@ func Bytes(n, width, m int, size int64) int64 {
 	return int64(n) * int64(kernel.Pad(min(DefaultDirections(n), n, width))+2*kernel.Pad(m)) * size
 }
 
-// HeldOutScoreBytes is the memory of the held-out LabelScore of n samples in m clusters: the labels, and what the others guess.
+// HeldOutScoreBytes is the memory of the held-out LabelScore of n samples in m clusters: the labels, and the predictions.
 func HeldOutScoreBytes(n, m int, size int64) int64 { return 2 * int64(n) * int64(kernel.Pad(m)) * size }
 
 // NeighborBytes is the memory of the neighbours' term for n rows and m clusters: Q, and A·Q of a graph, or for landmarks the
-// tables of all chunks in work and of the tree that sums them up.
+// tables of all chunks in work and of their tree.
 func NeighborBytes(n, m, atoms, workers int, size int64) int64 {
 	chunks := (n + parallel.MaxChunk - 1) / parallel.MaxChunk
 	wide := int64(parallel.Workers(workers))

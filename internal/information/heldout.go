@@ -8,7 +8,7 @@ import (
 	"github.com/largemvc/largemvc/internal/parallel"
 )
 
-// HeldOut is the mutual information of the cluster of a sample and of what the other samples guess. K is the regression:
+// HeldOut is the mutual information of the cluster of a sample and its prediction from the other samples. K is the regression:
 //
 //	Q = softmax(h_i / (‖h_i‖·temperature)) by rows,    G = softmax(K Q / temperature) by rows,    J = QᵀG / n,
 //	I = Σ_ab J_ab log(J_ab / (Σ_b J_ab · Σ_a J_ab)).
@@ -22,13 +22,13 @@ func NewHeldOut[T kernel.Float](workers, m int, held *LeaveOneOut[T], temperatur
 	return &HeldOut[T]{newSoftAssignment[T](held.group, workers, held.n, m, temperature), held}
 }
 
-// HeldOutTable is what it makes of an H.
+// HeldOutTable holds the values of the term for an H.
 type HeldOutTable[T kernel.Float] struct {
 	q, guess   []T // Q and G, n rows with the stride ld
 	JointTable     // of J; ratio is W
 }
 
-// Table computes Q, G and what follows from QᵀG.
+// Table computes Q, G and the table QᵀG.
 func (s *HeldOut[T]) Table(h []T) (*HeldOutTable[T], error) {
 	q, err := s.assignAll(h)
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *HeldOut[T]) Table(h []T) (*HeldOutTable[T], error) {
 	return s.table(context.Background(), q)
 }
 
-// table is Table for a Q, of the samples of all ranks of the group.
+// table is Table for a given Q, of the samples of all ranks of the group.
 func (s *HeldOut[T]) table(ctx context.Context, q []T) (*HeldOutTable[T], error) {
 	t := &HeldOutTable[T]{q: q}
 	var err error
@@ -62,7 +62,7 @@ func (s *HeldOut[T]) table(ctx context.Context, q []T) (*HeldOutTable[T], error)
 	if err != nil {
 		return nil, err
 	}
-	total := kernel.Sum(joint) // n but for rounding
+	total := kernel.Sum(joint) // n, except for rounding
 	for j := range joint {
 		joint[j] /= total
 	}
@@ -70,8 +70,7 @@ func (s *HeldOut[T]) table(ctx context.Context, q []T) (*HeldOutTable[T], error)
 	return t, nil
 }
 
-// LabelScore returns a function that returns I/log m of clusters given by labels from 0 to m−1, in whose place the labels
-// themselves stand for Q.
+// LabelScore returns a function for I/log m of clusters given by labels from 0 to m−1, whose indicators replace Q.
 func (s *HeldOut[T]) LabelScore() func(ctx context.Context, labels []int) (float64, error) {
 	q := make([]T, s.n*s.ld)
 	return func(ctx context.Context, labels []int) (float64, error) {
@@ -87,14 +86,14 @@ func (s *HeldOut[T]) LabelScore() func(ctx context.Context, labels []int) (float
 	}
 }
 
-// Gradient returns factor·∂I/∂H, n×m. The cotangents of the predictions take the place of the guesses.
+// Gradient returns factor·∂I/∂H, n×m. It overwrites the guesses with the cotangents of the predictions.
 //
-// With W_ab = log(J_ab / (p_a r_b)), p and r the margins of J, ∂I/∂J_ab = W_ab − 1; the −1 changes all entries of a row of
-// the cotangents of Q and G alike, which their softmax takes to 0. So
+// With W_ab = log(J_ab / (p_a r_b)) and the margins p and r of J, ∂I/∂J_ab = W_ab − 1. The −1 adds one constant to each row of
+// the cotangents of Q and G, which their softmax maps to 0. So
 //
 //	dG = Q W/n,    dL = softmax'(dG)/temperature for L = K Q,    dQ = G Wᵀ/n + Kᵀ dL,
 //
-// and from Q to H as for Neighbors.
+// and from Q to H as in Neighbors.
 func (s *HeldOut[T]) Gradient(h []T, t *HeldOutTable[T], factor float64) ([]T, error) {
 	byJoint := make([]float64, len(t.ratio))
 	for j, w := range t.ratio {

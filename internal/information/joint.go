@@ -2,7 +2,7 @@ package information
 
 import "math"
 
-// JointTable is the mutual information of a table J (m×m) that sums to 1.
+// JointTable holds the mutual information of a table J (m×m) that sums to 1.
 type JointTable struct {
 	ratio       []float64 // log(J_ab / (Σ_b J_ab · Σ_a J_ab)), m×m
 	Information float64
@@ -14,7 +14,7 @@ const informationFloor = 1e-300
 // MutualInformation returns I.
 func (t *JointTable) MutualInformation() float64 { return t.Information }
 
-// floored is the logarithm of x, or of the floor.
+// floored returns the logarithm of x, or of the floor.
 func floored(x float64) float64 { return math.Log(max(x, informationFloor)) }
 
 func newJointTable(joint []float64, m int) JointTable {

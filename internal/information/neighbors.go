@@ -19,22 +19,22 @@ type Neighbors[T kernel.Float] struct {
 	graph neighbor.Operator
 }
 
-// NewNeighbors returns the term for the samples of a graph, over the ranks of a group or nil, and m clusters; a temperature of 0
-// stands for the default.
+// NewNeighbors returns the term for the samples of a graph, over the ranks of a group or nil, and m clusters. A temperature of 0
+// means the default.
 func NewNeighbors[T kernel.Float](
 	group *ranks.Group, workers, m int, graph neighbor.Operator, temperature float64,
 ) *Neighbors[T] {
 	return &Neighbors[T]{newSoftAssignment[T](group, workers, graph.Len(), m, temperature), graph}
 }
 
-// NeighborTable is what it makes of an H.
+// NeighborTable holds the values of the term for an H.
 type NeighborTable[T kernel.Float] struct {
 	q, aq      []T     // Q and A·Q, n rows with the stride ld
 	total      float64 // t
 	JointTable         // of J; ratio is L
 }
 
-// Table computes Q, A·Q and what follows from QᵀAQ.
+// Table computes Q, A·Q and the table QᵀAQ.
 func (s *Neighbors[T]) Table(h []T) (*NeighborTable[T], error) {
 	q, err := s.assignAll(h)
 	if err != nil {
@@ -52,8 +52,8 @@ func (s *Neighbors[T]) Table(h []T) (*NeighborTable[T], error) {
 	return t, nil
 }
 
-// LabelScore returns a function that returns I/log m of clusters given by labels from 0 to m−1. It has scratch of its own, so
-// that it must not be called by two goroutines at a time.
+// LabelScore returns a function for I/log m of clusters given by labels from 0 to m−1. The function has its own scratch, so that
+// only one goroutine at a time may call it.
 func (s *Neighbors[T]) LabelScore() func(ctx context.Context, labels []int) (float64, error) {
 	q, aq := make([]T, s.n*s.ld), make([]T, s.n*s.ld)
 	return func(ctx context.Context, labels []int) (float64, error) {
@@ -74,7 +74,6 @@ func (s *Neighbors[T]) LabelScore() func(ctx context.Context, labels []int) (flo
 	}
 }
 
-// measure sets the total and the table of QᵀAQ, which it makes symmetric.
 func (t *NeighborTable[T]) measure(joint []float64, m int) {
 	for _, x := range joint {
 		t.total += x

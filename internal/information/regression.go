@@ -13,14 +13,15 @@ import (
 )
 
 const (
-	// DefaultPenalty and DefaultDirections are what zeros in a Regression stand for.
+	// DefaultPenalty and DefaultDirections are the defaults of a Regression.
 	DefaultPenalty = 1e-3
-	// leastRest is the least 1 − h, in units of the rounding error, at which a value of norm 1 is predicted to a hundredth or so.
+	// leastRest is the least 1 − h, in units of the rounding error, for which a value of norm 1 is predicted to about a
+	// hundredth.
 	leastRest = 256
 )
 
-// DefaultDirections is the number of directions for n samples: their rows are kept, and where samples are many, fewer
-// directions tell them apart as well.
+// DefaultDirections is the number of directions for n samples. Their rows are stored, and for many samples fewer directions
+// suffice.
 func DefaultDirections(n int) int {
 	if n > 10_000 {
 		return 64
@@ -28,25 +29,26 @@ func DefaultDirections(n int) int {
 	return 200
 }
 
-// Regression says how samples are predicted.
+// Regression sets how samples are predicted.
 type Regression struct {
-	Directions int         // singular directions of all views together that are regressed on; 0: DefaultDirections
+	Directions int         // singular directions of all views together in the regression; 0: DefaultDirections
 	Penalty    float64     // λ; 0: DefaultPenalty
 	Seed       uint64      // of the search for the directions
 	Workers    int         // goroutines; 0: GOMAXPROCS
-	Device     rows.Device // of the products of that search; nil: they are made here
+	Device     rows.Device // computes the products of this search; nil: this process
 
-	Group *ranks.Group // processes that hold the other rows; nil: these are all
+	Group *ranks.Group // processes that hold the other rows; nil: there are none
 }
 
-// LeaveOneOut predicts every sample's value from those of all other samples, by ridge regression on its features. For the
-// rows X (n×D, all views side by side) in their leading singular directions, Y = X Vᵀ, and values Q (n×m) the predictions are
+// LeaveOneOut predicts every sample's value from the values of all other samples, by ridge regression on its features. X (n×D)
+// holds the rows of all views side by side, Y = X Vᵀ their coordinates along the leading singular directions. The predictions of
+// values Q (n×m) are
 //
 //	S = Y (YᵀY + λ‖X‖²I)⁻¹ Yᵀ,    h_i = S_ii,    K Q = ((S Q)_i − h_i q_i) / (1 − h_i)  by rows i,
 //
-// exactly what n regressions would give that each leave one sample out (D. M. Allen, Technometrics 1974).
+// These equal the predictions of n regressions that each leave one sample out (D. M. Allen, Technometrics 1974).
 type LeaveOneOut[T kernel.Float] struct {
-	group       *ranks.Group // of the processes that have the other samples; nil: there are none
+	group       *ranks.Group // of the processes with the other samples; nil: there are none
 	n, rank, ld int
 	y           []T       // Y, n rows with the stride ld
 	weight      []float64 // the diagonal of (YᵀY + λ‖X‖²I)⁻¹
@@ -54,17 +56,17 @@ type LeaveOneOut[T kernel.Float] struct {
 	rest        []T       // 1 − h, not small
 }
 
-// rowChunk is the number of rows that a goroutine measures at once.
+// rowChunk is the number of rows in one partial sum.
 const rowChunk = 512
 
-// directionPasses is the number of passes over the views in which their directions are found. They need not be exact: what
-// matters is that they hold nearly all of the views.
+// directionPasses is the number of passes over the views that find their directions. They need not be exact, as long as they
+// contain nearly all of the views.
 const directionPasses = 4
 
 // Samples returns n.
 func (r *LeaveOneOut[T]) Samples() int { return r.n }
 
-// RegressionRows is what a LeaveOneOut keeps. It is its own.
+// RegressionRows holds the stored values of a LeaveOneOut, without a copy.
 type RegressionRows[T kernel.Float] struct {
 	Rank, Stride   int
 	Y              []T       // n rows with the stride
@@ -72,13 +74,13 @@ type RegressionRows[T kernel.Float] struct {
 	Leverage, Rest []T       // h and 1 − h
 }
 
-// Parts returns what r keeps, for those who do its products elsewhere.
+// Parts returns the stored values, for products on a device.
 func (r *LeaveOneOut[T]) Parts() RegressionRows[T] {
 	return RegressionRows[T]{Rank: r.rank, Stride: r.ld, Y: r.y, Weight: r.weight, Leverage: r.leverage, Rest: r.rest}
 }
 
-// NewLeaveOneOut measures the views x, with a group those of all ranks. It takes memory for n rows of the directions, and time
-// linear in n.
+// NewLeaveOneOut computes the regression for the views x; with a group, for the views of all ranks. It takes memory for n rows of
+// the directions, and time linear in n.
 func NewLeaveOneOut[T kernel.Float](ctx context.Context, x []rows.Matrix[T], c Regression) (*LeaveOneOut[T], error) {
 	if c.Penalty == 0 {
 		c.Penalty = DefaultPenalty
@@ -107,7 +109,7 @@ func NewLeaveOneOut[T kernel.Float](ctx context.Context, x []rows.Matrix[T], c R
 		square += own
 	}
 	if square == 0 {
-		return nil, errors.New("held-out prediction from rows of zeros")
+		return nil, errors.New("held-out prediction: all rows are zero")
 	}
 	r := &LeaveOneOut[T]{group: c.Group, n: n, rank: min(c.Directions, total, width)}
 	r.ld = kernel.Pad(r.rank)

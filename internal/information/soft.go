@@ -10,27 +10,27 @@ import (
 	"github.com/largemvc/largemvc/neighbor"
 )
 
-// softAssignment is the arithmetic of Q = softmax(h_i / (‖h_i‖·temperature)) by the rows of H (n×m), which the terms of the
-// loss for clusters see, and of products over the samples.
+// softAssignment computes Q = softmax(h_i / (‖h_i‖·temperature)) by the rows of H (n×m), for the terms of the loss, and products
+// over the samples.
 type softAssignment[T kernel.Float] struct {
-	group             *ranks.Group // of the processes that have the other samples; nil: there are none
-	workers, n, m, ld int          // ld: of Q
+	group             *ranks.Group // of the processes with the other samples; nil: there are none
+	workers, n, m, ld int          // ld: stride of Q
 	temperature       float64
 }
 
 // block is the number of rows between two steps of a kernel.
 const block = 64
 
-// DefaultTemperature is that of the softmax over the columns of H.
+// DefaultTemperature is the temperature of the softmax over the columns of H.
 const DefaultTemperature = 0.1
 
 // Dims returns the number of samples and of clusters.
 func (s softAssignment[T]) Dims() (n, m int) { return s.n, s.m }
 
-// Temperature returns that of the softmax.
+// Temperature returns the temperature of the softmax.
 func (s softAssignment[T]) Temperature() float64 { return s.temperature }
 
-// newSoftAssignment takes a temperature of 0 for the default.
+// newSoftAssignment replaces a temperature of 0 by the default.
 func newSoftAssignment[T kernel.Float](group *ranks.Group, workers, n, m int, temperature float64) softAssignment[T] {
 	if temperature == 0 {
 		temperature = DefaultTemperature
@@ -94,7 +94,7 @@ func softmaxBackward[T kernel.Float](q, dq []T, temperature float64, dz []float6
 	}
 }
 
-// addBackward adds to dh the cotangent of the row h for that of its q. u and dz are scratch.
+// addBackward adds to dh the cotangent of the row h, given the cotangent dq of its q. u and dz are scratch.
 func (s softAssignment[T]) addBackward(h, q, dq []T, u, dz []float64, dh []T) {
 	norm := unitRow(h, u)
 	if norm == 0 {
@@ -110,8 +110,8 @@ func (s softAssignment[T]) addBackward(h, q, dq []T, u, dz []float64, dh []T) {
 	}
 }
 
-// products returns AᵀB (k×l) of n rows of k and of l columns, of all ranks of the group. They are summed over blocks of
-// rows in T, the blocks in float64.
+// products returns AᵀB (k×l) of n rows of k and of l columns, of all ranks of the group. Blocks of rows are summed in T, the
+// blocks in float64.
 func (s softAssignment[T]) products(ctx context.Context, a []T, lda, k int, b []T, ldb, l int) ([]float64, error) {
 	size, chunk := k*l, parallel.ChunkRows(s.group.Total(s.n), parallel.MaxChunk)
 	all := ranks.RowSum{What: "products of clusters", Workers: s.workers, Rows: s.n, Chunk: chunk, Size: size}

@@ -9,9 +9,9 @@ import (
 	"github.com/largemvc/largemvc/neighbor"
 )
 
-// Terms are both terms, weighted and with the sign of a loss, in steps over chunks of rows: −w_n·I/log m of neighbours and
-// −w_h·I/log m of held-out prediction. It is an engine.Term for all samples. They share Q; what is kept for a sample are four
-// rows of m values at most.
+// Terms computes both terms, weighted and with the sign of a loss, in steps over chunks of rows: −w_n·I/log m of neighbours and
+// −w_h·I/log m of held-out prediction. It is an engine.Term for all samples. The terms share Q. At most four rows of m values are
+// stored for each sample.
 type Terms[T kernel.Float] struct {
 	softAssignment[T]
 	totals *Totals
@@ -20,9 +20,9 @@ type Terms[T kernel.Float] struct {
 	chunk  int
 
 	q, aq, guess, dq []T // n rows with the stride ld
-	table            []T // of the neighbours' share of dQ: its product with the links is that share
+	table            []T // of the neighbours' share of dQ: the links times table
 	toShare          kernel.Panel[T]
-	coefficients     kernel.Panel[T] // (YᵀY + λ‖X‖²I)⁻¹ YᵀQ, then that of the guesses' cotangents
+	coefficients     kernel.Panel[T] // (YᵀY + λ‖X‖²I)⁻¹ YᵀQ, then for the guesses' cotangents in place of Q
 	forQ, forGuess   kernel.Panel[T]
 	scratch          []*termScratch[T]
 }
@@ -35,14 +35,14 @@ type termScratch[T kernel.Float] struct {
 	block  []T
 }
 
-// TermsOptions say which terms there are.
+// TermsOptions selects the terms.
 type TermsOptions[T kernel.Float] struct {
 	Graph     neighbor.Operator // of the neighbours' term, a *neighbor.Graph or *neighbor.Factor
 	Neighbors float64           // its weight; 0: none
 	Held      *LeaveOneOut[T]   // of held-out prediction
 	HeldOut   float64           // its weight; 0: none
 	Workers   int
-	Samples   int // of all ranks; 0: those that the terms are made for
+	Samples   int // of all ranks; 0: the samples of this process
 }
 
 // NewTerms returns the terms of n samples for m clusters, at least 2.
@@ -51,7 +51,7 @@ func NewTerms[T kernel.Float](n, m int, o TermsOptions[T]) (*Terms[T], error) {
 	s := &Terms[T]{softAssignment: newSoftAssignment[T](nil, o.Workers, n, m, DefaultTemperature), held: o.Held}
 	totals := TotalsOptions{Samples: all, Clusters: m, Stride: s.ld, Neighbors: o.Neighbors, HeldOut: o.HeldOut}
 	if m < 2 || o.Neighbors == 0 && o.HeldOut == 0 {
-		return nil, errors.New("terms of fewer than two clusters, or without a weight")
+		return nil, errors.New("the terms need at least two clusters and a weight")
 	}
 	rows := func() []T { return make([]T, n*s.ld) }
 	s.chunk, s.q = parallel.ChunkRows(all, parallel.MaxChunk), rows()
@@ -61,7 +61,7 @@ func NewTerms[T kernel.Float](n, m int, o TermsOptions[T]) (*Terms[T], error) {
 			return nil, err
 		}
 		if o.Graph.Len() != n || s.parts.Chunk() != s.chunk {
-			return nil, errors.New("a graph of other samples")
+			return nil, errors.New("the graph has other samples")
 		}
 		if s.parts.Factored() {
 			totals.Atoms = s.parts.Atoms()
@@ -72,7 +72,7 @@ func NewTerms[T kernel.Float](n, m int, o TermsOptions[T]) (*Terms[T], error) {
 	}
 	if o.HeldOut != 0 {
 		if o.Held.n != n {
-			return nil, errors.New("a regression of other samples")
+			return nil, errors.New("the regression has other samples")
 		}
 		totals.Regression = o.Held.weight
 		s.guess, s.dq = rows(), rows()
@@ -156,7 +156,7 @@ func (s *Terms[T]) product(w *termScratch[T], a, b []T, ldb, l, lo, hi int, sums
 	kernel.AddTo(sums, part)
 }
 
-// together is the number of rows that are worked on at once where those of H have the stride ld.
+// together is the number of rows that are processed at once if the rows of H have the stride ld.
 func (s *Terms[T]) together(ld int) int {
 	if ld == s.ld {
 		return block
@@ -205,7 +205,7 @@ func (s *Terms[T]) predict(w *termScratch[T], lo, hi int) {
 	}
 }
 
-// guesses leaves in dq what the guesses give to the cotangent of Q directly, and in place of the guesses the cotangents of
+// guesses stores in dq the direct contribution of the guesses to the cotangent of Q. It replaces the guesses by the cotangents of
 // the predictions, over 1 − h.
 func (s *Terms[T]) guesses(w *termScratch[T], lo, hi int) {
 	r := s.held
@@ -222,7 +222,7 @@ func (s *Terms[T]) guesses(w *termScratch[T], lo, hi int) {
 	}
 }
 
-// cotangents adds those of H to dh.
+// cotangents adds the cotangents of H to dh.
 func (s *Terms[T]) cotangents(w *termScratch[T], lo, hi int, h, dh []T, ld int) {
 	for step := s.together(ld); lo < hi; lo += step {
 		end := min(lo+step, hi)
@@ -267,7 +267,6 @@ func (s *Terms[T]) addBackwardRows(w *termScratch[T], h, q, d, dh []T) {
 	kernel.RowAxpy(dh, h, along, s.ld)
 }
 
-// Total takes the sums of a step over all rows.
 func (s *Terms[T]) Total(step int, sums []float64) {
 	s.totals.Total(step, sums)
 	switch {

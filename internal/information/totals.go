@@ -6,8 +6,8 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 )
 
-// Totals are the terms without a row: from the sums of a step over all samples they reckon the terms' value and the matrices
-// that the next step needs. Terms has them for rows in memory; whoever has the rows elsewhere uses them alone.
+// Totals computes the terms without rows: from the sums of a step over all samples, it computes the terms' value and the matrices
+// for the next step. Terms uses it for rows in memory; a device uses it directly.
 type Totals struct {
 	n, m, ld           int     // samples, clusters, stride of the table of the atoms
 	neighbors, heldOut float64 // weights; 0: without the term
@@ -16,13 +16,13 @@ type Totals struct {
 
 	value float64
 
-	// Share (m×m, symmetric) takes A·Q to the neighbours' share of the cotangent of Q; Table (atoms × ld) is it already for the
-	// atoms of a factor. Coefficients (m×rank) are (YᵀY + λ‖X‖²I)⁻¹ Yᵀ of Q, then of the guesses' cotangents, transposed.
-	// ByJoint (m×m) is the cotangent of QᵀG.
+	// Share (m×m, symmetric) maps A·Q to the neighbours' share of the cotangent of Q; for the atoms of a factor, Table (atoms ×
+	// ld) holds the result. Coefficients (m×rank) are (YᵀY + λ‖X‖²I)⁻¹ Yᵀ times Q, then times the guesses' cotangents,
+	// transposed. ByJoint (m×m) is the cotangent of QᵀG.
 	Share, Table, Coefficients, ByJoint []float64
 }
 
-// TotalsOptions say which terms there are. Weights are 0 without one.
+// TotalsOptions selects the terms; the weight of an absent term is 0.
 type TotalsOptions struct {
 	Samples, Clusters, Stride int
 	Neighbors, HeldOut        float64
@@ -48,7 +48,7 @@ const (
 // Steps returns the number of steps to the value, and to the cotangent too.
 func (t *Totals) Steps() (value, all int) { return StepJoint + 1, steps }
 
-// Sizes returns the numbers of sums of a step: those of the neighbours, before those of held-out prediction.
+// Sizes returns the numbers of sums of a step: for the neighbours, then for held-out prediction.
 func (t *Totals) Sizes(step int) (neighbors, heldOut int) {
 	if t.neighbors != 0 {
 		switch {
@@ -106,7 +106,7 @@ func (t *Totals) Total(step int, sums []float64) {
 	}
 }
 
-// regress sets the coefficients from YᵀQ, or from that of cotangents.
+// regress sets the coefficients from the product of Yᵀ with Q, or with cotangents.
 func (t *Totals) regress(sums []float64) {
 	rank := len(t.weight)
 	for a := range t.m {
@@ -121,7 +121,7 @@ func (t *Totals) regress(sums []float64) {
 func (t *Totals) neighborShare(joint []float64) {
 	table := &NeighborTable[float64]{}
 	table.measure(joint, t.m)
-	t.Share = make([]float64, t.m*t.m) // stays zero where there are no neighbours, whose table has no ratios
+	t.Share = make([]float64, t.m*t.m) // stays zero without neighbours, whose table has no ratios
 	scale := t.neighbors / math.Log(float64(t.m))
 	t.value -= scale * table.Information
 	for j, l := range table.ratio {
@@ -131,7 +131,7 @@ func (t *Totals) neighborShare(joint []float64) {
 
 // heldOutShare adds the term of held-out prediction to the value and sets the cotangent of QᵀG.
 func (t *Totals) heldOutShare(joint []float64) {
-	total := kernel.Sum(joint) // n but for rounding
+	total := kernel.Sum(joint) // n, except for rounding
 	for j := range joint {
 		joint[j] /= total
 	}
@@ -144,5 +144,4 @@ func (t *Totals) heldOutShare(joint []float64) {
 	}
 }
 
-// Value returns the weighted sum of the terms after the steps to it.
 func (t *Totals) Value() float64 { return t.value }

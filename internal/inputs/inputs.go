@@ -1,5 +1,5 @@
-// Package inputs makes the inputs of a network from the views of the samples: it takes the samples in order, standardises the
-// views and smooths them along a graph of neighbours, or rotates them.
+// Package inputs makes the inputs of a network from the views of the samples: it sorts the samples, standardises the views and
+// smooths them along a graph of neighbours, or rotates them.
 package inputs
 
 import (
@@ -22,42 +22,42 @@ import (
 
 // Options are the settings of Make.
 type Options struct {
-	ByContent bool   // the samples are taken in an order of their content and of Seed
+	ByContent bool   // sort the samples by content and Seed
 	Seed      uint64 // of the order
 
 	Smooth  *smooth.Options // nil: without neighbours
-	HeldOut bool            // with neighbours: what the held-out term of the loss needs
+	HeldOut bool            // with neighbours: prepare the held-out term of the loss
 
 	Kind      prepare.Kind    // without neighbours: the standardisation
 	Rotate    *prepare.Rotate // without neighbours; nil: views are not rotated
-	Overwrite bool            // the memory of the views may be written
+	Overwrite bool            // the memory of the views may be overwritten
 
 	Workers int          // goroutines; 0: GOMAXPROCS
-	Group   *ranks.Group // processes that hold the other rows; nil: these are all
-	Meter   *meter.Meter // nil: nobody listens
+	Group   *ranks.Group // processes that hold the other rows; nil: there are none
+	Meter   *meter.Meter // nil: none
 }
 
-// Inputs are what a network is trained on, and what else comes of the views on the way.
+// Inputs holds the inputs of a network, and other results of the preparation of the views.
 type Inputs[T kernel.Float] struct {
 	List     []prepare.Input
 	X        []rows.Matrix[T] // of each input
 	Sources  []view.View      // of each input, the view that it comes from, with the columns of the input
-	Order    view.Order       // of the samples here, by their numbers among the caller's; nil: the same
+	Order    view.Order       // of the samples of this process, by their numbers in the caller's views; nil: the same
 	Views    []view.View      // in that order
-	Idle     []view.View      // whose memory is free for the state of the samples
+	Idle     []view.View      // views whose memory is free for the state of the samples
 	LossDims []int            // the d_v of the loss; nil: the columns of the inputs
 	LeftOut  []int            // of each view, how many columns are left out because they are constant
 
-	// of X, for the search of the start, where samples lack views and have neighbours; else nil
+	// rows for the initial clustering if samples lack views and have neighbours; else nil
 	StartRows func(context.Context) ([]rows.Matrix[T], error)
 
 	Graph   neighbor.Operator           // of the samples' neighbours; nil without
 	HeldOut *information.LeaveOneOut[T] // nil without that term of the loss
 	Rotated []*prepare.Rotated          // of each input; nil: none is rotated
 
-	Standard *prepare.Standardiser // that new samples go through, without neighbours
-	Smooth   *smooth.Transform[T]  // with them
-	Unlike   []float64             // with them: how far some training samples are from the others
+	Standard *prepare.Standardiser // standardisation of new samples, without neighbours
+	Smooth   *smooth.Transform[T]  // preparation of new samples, with neighbours
+	Unlike   []float64             // with neighbours: distance of some training samples from the others
 }
 
 // Make makes the inputs of views that were checked.
@@ -93,7 +93,7 @@ func Make[T kernel.Float](ctx context.Context, views []view.View, o Options) (*I
 	return out, nil
 }
 
-// leaveOut leaves the columns that are constant out of the d_v of the loss. Inputs in directions of their view have none.
+// leaveOut subtracts the constant columns from the d_v of the loss. Inputs in directions of their view have none.
 func (in *Inputs[T]) leaveOut() {
 	dims := in.LossDims
 	if dims == nil {
@@ -115,7 +115,7 @@ func smoothed[T kernel.Float](ctx context.Context, views []view.View, o Options)
 	if err := o.Meter.Enter(meter.Preparation, 0); err != nil {
 		return nil, err
 	}
-	Collect(views) // what reading them has left
+	Collect(views) // releases memory of reading them
 	in, err := smooth.Find[T](ctx, views, *o.Smooth)
 	if err != nil {
 		return nil, err
@@ -154,8 +154,8 @@ func smoothed[T kernel.Float](ctx context.Context, views []view.View, o Options)
 	return out, out.smooth(ctx, views, in, blocks, graph, *o.Smooth)
 }
 
-// regress makes what the held-out term of the loss needs, of filled rows. Its search for directions starts from the same seed in
-// every fit: restarts share it, each with a seed of its own.
+// regress makes the regression for the held-out term, from filled rows. Its search for directions has the same seed in every fit,
+// because restarts with different seeds share it.
 func (in *Inputs[T]) regress(ctx context.Context, views []view.View, filled []neighbor.Block[T], o Options) (err error) {
 	if err := o.Meter.Enter(meter.Regression, 0); err != nil {
 		return err
@@ -178,8 +178,8 @@ func (in *Inputs[T]) smooth(
 	}
 	if in.Smooth, err = graph.Smooth(ctx, found, blocks, n, o); err != nil {
 		if grown := (*neighbor.GrowthError)(nil); errors.As(err, &grown) {
-			return fmt.Errorf("%s: some samples lack it, and in %d steps of smoothing the rows of the others grow beyond "+
-				"what floats can hold: want fewer Neighborhood.Steps", views[grown.View].Label(grown.View), grown.Steps)
+			return fmt.Errorf("%s: some samples lack it, and in %d steps of smoothing the rows of the others overflow: "+
+				"set fewer Neighborhood.Steps", views[grown.View].Label(grown.View), grown.Steps)
 		}
 		return err
 	}
@@ -189,7 +189,7 @@ func (in *Inputs[T]) smooth(
 	return err
 }
 
-// standardised makes the inputs of a network without neighbours: the standardised views, rotated where that pays.
+// standardised makes the inputs of a network without neighbours: the standardised views, rotated if this saves time.
 func standardised[T kernel.Float](ctx context.Context, views []view.View, o Options) (*Inputs[T], error) {
 	if err := o.Meter.Enter(meter.Preparation, 0); err != nil {
 		return nil, err
@@ -216,7 +216,7 @@ func standardised[T kernel.Float](ctx context.Context, views []view.View, o Opti
 	return out, err
 }
 
-// Collect gives back memory that a stage of a fit of the views has used.
+// Collect releases memory that a stage of a fit of the views has used.
 func Collect(views []view.View) {
 	values := 0
 	for _, x := range views {
@@ -225,7 +225,7 @@ func Collect(views []view.View) {
 	rows.ReturnMemory(values)
 }
 
-// Intake returns what new samples with dims[v] features go through.
+// Intake returns the preparation of new samples with dims[v] features.
 func (in *Inputs[T]) Intake(ctx context.Context, dims []int, workers int) (predict.Intake[T], error) {
 	if in.Smooth != nil {
 		return in.Smooth.Alone(ctx, workers)

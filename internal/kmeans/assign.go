@@ -11,8 +11,8 @@ import (
 	"github.com/largemvc/largemvc/internal/ranks"
 )
 
-// Assigner finds the nearest centroids of samples. What it answers for a sample is a function of the sample and the
-// centroids alone, to the bit. It is safe for concurrent use.
+// Assigner finds the nearest centroids of samples. The result for a sample depends only on the sample and the centroids, to the
+// bit. It is safe for concurrent use.
 type Assigner[T kernel.Float] struct {
 	panel   panel[T]
 	dims    []int
@@ -50,7 +50,7 @@ func NewAssigner[T kernel.Float](k int, centroids [][]T, weights []float64) (*As
 			mean[i] += float64(x) / float64(k)
 		}
 	}
-	// The centre is the mean of the centroids, so that nothing else enters a sample's answer.
+	// The centre is the mean of the centroids, so that a sample's result depends on nothing else.
 	centre := make([]T, len(mean))
 	for i, x := range mean {
 		centre[i] = T(x)
@@ -66,10 +66,10 @@ func NewAssigner[T kernel.Float](k int, centroids [][]T, weights []float64) (*As
 	return a, nil
 }
 
-// Assign sets labels to the nearest centroids of the samples from lo to hi of src, the first of equals, and, where they
-// are not nil, dist1 and dist2 to the squared distances d² to the nearest and the next nearest centroid (+∞ if there is
-// only one). All have the length hi−lo. It returns an error if src's views do not fit the centroids, the range or the
-// lengths are wrong, or a sample is so large that squared distances overflow.
+// Assign sets labels to the nearest centroids of the samples from lo to hi of src, the first of equal ones. If they are not nil,
+// it sets dist1 and dist2 to the squared distances to the nearest and the next nearest centroid (+∞ if there is only one). All
+// have the length hi−lo. It returns an error if src's views do not fit the centroids, the range or the lengths are wrong, or a
+// sample is so large that squared distances overflow.
 func (a *Assigner[T]) Assign(src *Source[T], lo, hi int, labels []int, dist1, dist2 []float64) error {
 	if err := a.check(src, lo, hi, labels, dist1, dist2); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (a *Assigner[T]) check(src *Source[T], lo, hi int, labels []int, dist1, dis
 			return fmt.Errorf("kmeans: view %d has %d columns, the centroids have %d", v, got, d)
 		}
 		if src.views[v].Weight != a.weights[v] {
-			return fmt.Errorf("kmeans: view %d has the weight %v, with the centroids it had %v", v,
+			return fmt.Errorf("kmeans: view %d has the weight %v, the centroids have %v", v,
 				src.views[v].Weight, a.weights[v])
 		}
 	}
@@ -123,10 +123,10 @@ func (a *Assigner[T]) check(src *Source[T], lo, hi int, labels []int, dist1, dis
 	return nil
 }
 
-// finish takes the means of a start's clusters as centroids and labels every sample by the nearest. A cluster that no
-// sample is nearest to is left out, and the samples are labelled again.
+// finish takes the means of a start's clusters as centroids and labels every sample by the nearest. It removes a cluster without
+// samples and then labels the samples again.
 func (s *solver[T]) finish(ctx context.Context, r *start[T]) (*Result[T], error) {
-	if !s.wide { // else the sums are those of the labels, and the centroids their means
+	if !s.wide { // else the sums belong to the labels, and the centroids are their means
 		copy(r.next, r.labels)
 		if err := s.update(ctx, s.all(), r, true); err != nil {
 			return nil, err

@@ -12,8 +12,8 @@ import (
 // frameRows is the number of rows in a chunk of the column sums: more than a block, since each chunk folds Σ d_v sums.
 const frameRows = 1024
 
-// frame is what the distances of one source are computed from. Products are taken with centroids less the centre μ, so
-// that an offset common to all samples costs little precision in float32.
+// frame holds what all distances of one source share. Products use centroids less the centre μ, so that an offset common to all
+// samples costs little precision in float32.
 type frame[T kernel.Float] struct {
 	centre []T       // μ, the column means over the rows present, rounded to T
 	norm   []float64 // √(Σ_{v present} w_v‖x_iv‖²)
@@ -91,8 +91,8 @@ func newFrame[T kernel.Float](ctx context.Context, src *Source[T], workers int) 
 	return f, nil
 }
 
-// addSample adds weight·x_i to sums, over the views present; what views that are rows.Adders leave out is added up in
-// shift, one element a view, for addShifts. row is scratch of the centroid's length.
+// addSample adds weight·x_i to sums, over the present views. rows.Adders do not add their shift; addSample adds it to shift, one
+// element for each view, for addShifts. row is scratch of the centroid's length.
 func addSample[T kernel.Float](src *Source[T], sums []float64, i int, weight float64, row []T, shift []float64) {
 	for v := range src.views {
 		if !src.present(v, i) {

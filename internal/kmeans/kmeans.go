@@ -4,15 +4,14 @@
 //
 //	d²(i, k) = (Σ_v w_v / Σ_{v present} w_v) · Σ_{v present} w_v ‖x_iv − c_kv‖²
 //
-// and a centroid's part in a view is the mean of its members that have the view, weighted by the factor in brackets (1
-// for a sample that has all views), which is the minimiser of the inertia Σ_i d²(i, label_i). Where no member has the
-// view, the part is the view's mean row plus a seeded present row's deviation from it. A row matrix alone is the case
-// of one view of weight 1.
+// A centroid's part in a view is the mean of its members that have the view, weighted by the factor in brackets, which is 1 for a
+// sample with all views. This minimises the inertia Σ_i d²(i, label_i). If no member has the view, the part is the view's mean
+// row plus the deviation of a present row, drawn by the seed. A single matrix is one view of weight 1.
 //
-// Starts are greedy k-means++ (D. Arthur, S. Vassilvitskii, SODA 2007; 2+⌊ln c⌋ candidates a step), followed by Lloyd
-// iterations. All starts of a group advance together, so that one product over a block of rows serves them all. Random
-// numbers come from PCG generators seeded by Config.Seed alone, sums are taken over chunks that depend on the sizes
-// alone and folded in order: results have the same bits whatever the number of workers.
+// Starts are greedy k-means++ (D. Arthur, S. Vassilvitskii, SODA 2007; 2+⌊ln c⌋ candidates a step), followed by Lloyd iterations.
+// All starts of a group advance together, so that one product with a block of rows serves all of them. Random numbers come from
+// PCG generators seeded by Config.Seed only. Sums are taken over chunks that depend on the sizes only, and added in order. So
+// results have the same bits for any number of workers.
 package kmeans
 
 import (
@@ -24,7 +23,7 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// Streams of the generators that are seeded by Config.Seed; the starts have the streams from 0.
+// Streams of the generators that are seeded by Config.Seed; start i has stream i.
 const (
 	streamSample = 1 << 62
 	streamFill   = 1 << 61
@@ -35,10 +34,10 @@ const (
 	defaultMaxIter = 300
 	defaultTol     = 1e-4
 
-	// Up to allRows samples, every start sees all of them; above, a sample of sampleRowsPerCluster·c rows, at least
-	// minSampleRows and at most maxSampleRows (with a Score as many), and the best start alone, or those that are scored, go
-	// over all rows, at most Config.Passes times. On MNIST (60,000×40 principal components) the inertia is 0.00 to 0.04 % above
-	// that of ten starts on all rows for c = 10, and 0.0 to 0.5 % above that of one start on all rows for c = 100.
+	// Up to allRows samples, every start uses all of them. Above, starts use a sample of sampleRowsPerCluster·c rows, at least
+	// minSampleRows and at most maxSampleRows (with a Score as many). The best start, or each scored one, then iterates over all
+	// rows, at most Config.Passes times. On MNIST (60,000×40 principal components) the inertia is 0.00 to 0.04 % above that of
+	// ten starts on all rows for c = 10, and 0.0 to 0.5 % above one start on all rows for c = 100.
 	allRows              = 5000
 	sampleRowsPerCluster = 100
 	minSampleRows        = 2048
@@ -49,27 +48,27 @@ const (
 	panelColumns = 256
 )
 
-// Config says what to do. Zero values other than Clusters mean the defaults.
+// Config sets how Run works. Zero values other than Clusters mean the defaults.
 type Config struct {
 	Clusters int     // c, from 1 to n
-	Starts   int     // starts, of which the one of lowest inertia is kept, the first of equals; 0: 10
+	Starts   int     // number of starts; Run keeps the first of lowest inertia; 0: 10
 	MaxIter  int     // Lloyd iterations of a start; 0: 300
-	Passes   int     // iterations over all rows, where the starts see a sample, each of which is a pass over the rows; 0: 10
+	Passes   int     // iterations over all rows after starts on a sample, each a pass over the rows; 0: 10
 	Tol      float64 // stops when Σ‖centroid shift‖² ≤ Tol·(mean column variance); 0: 1e-4; negative: only when no label changes
 	Seed     uint64
 	Workers  int   // goroutines; 0: GOMAXPROCS
-	Full     bool  // all starts on all rows, however many they are
-	Relocate bool  // moves centroids from outliers and adds iterations over all rows, where the starts see a sample
-	Labels   []int // n labels from 0 to c−1, the one start in place of all others, on all rows; nil: none
+	Full     bool  // all starts use all rows, however many they are
+	Relocate bool  // moves centroids from outliers and adds iterations over all rows, after starts on a sample
+	Labels   []int // n labels from 0 to c−1, the only start, on all rows; nil: none
 
-	// Score, if not nil, chooses among the starts: of those whose inertia, on the rows that all starts see, is at most Within
-	// times the lowest, the one of the highest score is kept, the one of lower inertia of equals. It is given the labels of
-	// all n samples at the end of a start, from 0 to c−1, which it must not keep.
+	// Score, if not nil, selects among the starts whose inertia, on the rows of all starts, is at most Within times the lowest.
+	// Run keeps the start of the highest score; of equal ones the lower inertia. Score gets the labels of all n samples at the
+	// end of a start, from 0 to c−1, and must not keep them.
 	Score  func(ctx context.Context, labels []int) (float64, error)
 	Within float64 // at least 1 with a Score
 
-	// Device, if not nil, makes the products of Lloyd's iterations. Labels stay what they are: where scores differ by less than
-	// their rounding error, the distances decide, here.
+	// Device, if not nil, computes the products of Lloyd's iterations. Labels do not change: if scores differ by less than their
+	// rounding error, the distances decide, here.
 	Device rows.Device
 }
 
@@ -78,16 +77,16 @@ type Result[T kernel.Float] struct {
 	Labels     []int   // n, from 0 to Found−1; every label occurs
 	Centroids  [][]T   // of each view, Found×d_v, row-major
 	Inertia    float64 // Σ_i d²(i, Labels[i])
-	Iterations int     // Lloyd iterations of the start that was kept, those over a sample included
-	Repaired   int     // times that a cluster had become empty and was given the sample farthest from its centroid
-	Found      int     // clusters; fewer than asked for if there are fewer distinct samples
-	Converged  bool    // whether the last iterations ended by Tol or because no label changed
+	Iterations int     // Lloyd iterations of the start that was kept, with iterations over a sample
+	Repaired   int     // times that an empty cluster was given the sample farthest from its centroid
+	Found      int     // clusters; fewer than Clusters if there are fewer distinct samples
+	Converged  bool    // whether the last iterations stopped by Tol or because no label changed
 	*Assigner[T]
 }
 
-// Run clusters the samples of src, those of all ranks where src has a group: each rank gets the labels of its own samples and the
-// same centroids. It returns an error for a configuration out of range, for values so large that
-// squared distances overflow, and the context's error, within one iteration, if it is cancelled.
+// Run clusters the samples of src, of all ranks if src has a group: each rank gets the labels of its own samples and the same
+// centroids. It returns an error for a configuration out of range and for values so large that squared distances overflow. If ctx
+// is cancelled, it returns the context's error within one iteration.
 func Run[T kernel.Float](ctx context.Context, src *Source[T], cfg Config) (*Result[T], error) {
 	g := src.group
 	n := g.Total(src.n)
@@ -134,7 +133,7 @@ func (s *solver[T]) whole(ctx context.Context) (*Result[T], error) {
 	return s.finish(ctx, best)
 }
 
-// runSampled runs the starts on m rows and takes the best of them, or those that are scored, over all rows.
+// runSampled runs the starts on m rows and continues with the best of them, or the scored ones, over all rows.
 func runSampled[T kernel.Float](ctx context.Context, src *Source[T], cfg Config, m int) (*Result[T], error) {
 	part, err := src.sample(ctx, cfg.Workers, m, cfg.Seed)
 	if err != nil {
@@ -178,13 +177,13 @@ func (c *Config) sampleSize(n int) int {
 	switch {
 	case n <= allRows:
 		return n
-	case c.Score != nil: // What is rare, or a few per cent from the lowest inertia, is to be seen too.
+	case c.Score != nil: // A score must see rare samples, and starts of slightly higher inertia.
 		return min(n, max(maxSampleRows, c.Clusters))
 	}
 	return min(n, max(minSampleRows, min(sampleRowsPerCluster*c.Clusters, maxSampleRows), c.Clusters))
 }
 
-// check reports what is wrong with a configuration for n samples of all ranks and some of this one.
+// check returns an error for a configuration that does not fit n samples of all ranks and here of this one.
 func (c *Config) check(n, here int) error {
 	switch {
 	case c.Clusters < 1 || c.Clusters > n:
@@ -192,27 +191,27 @@ func (c *Config) check(n, here int) error {
 	case c.Starts < 0:
 		return fmt.Errorf("kmeans: %d starts", c.Starts)
 	case c.MaxIter < 0:
-		return fmt.Errorf("kmeans: at most %d iterations", c.MaxIter)
+		return fmt.Errorf("kmeans: MaxIter is %d, want 1 or more", c.MaxIter)
 	case c.Passes < 0:
-		return fmt.Errorf("kmeans: %d passes over all rows", c.Passes)
+		return fmt.Errorf("kmeans: Passes is %d, want 1 or more", c.Passes)
 	case c.Tol != c.Tol:
-		return fmt.Errorf("kmeans: tolerance is NaN")
+		return fmt.Errorf("kmeans: Tol is NaN, want a number")
 	case c.Workers < 0:
 		return fmt.Errorf("kmeans: %d workers", c.Workers)
 	case c.Score != nil && !(c.Within >= 1):
-		return fmt.Errorf("kmeans: a choice among starts within %g times the lowest inertia", c.Within)
+		return fmt.Errorf("kmeans: Within is %g, want at least 1 with a Score", c.Within)
 	case c.Labels != nil && len(c.Labels) != here:
-		return fmt.Errorf("kmeans: %d start labels for %d samples", len(c.Labels), here)
+		return fmt.Errorf("kmeans: %d initial labels for %d samples", len(c.Labels), here)
 	}
 	for i, l := range c.Labels {
 		if l < 0 || l >= c.Clusters {
-			return fmt.Errorf("kmeans: start label %d of sample %d is not from 0 to %d", l, i, c.Clusters-1)
+			return fmt.Errorf("kmeans: the initial label of sample %[2]d is %[1]d, want 0 to %[3]d", l, i, c.Clusters-1)
 		}
 	}
 	return nil
 }
 
-// solver is a source with what the starts share.
+// solver holds a source with the data that the starts share.
 type solver[T kernel.Float] struct {
 	cfg    Config
 	src    *Source[T]
@@ -221,11 +220,11 @@ type solver[T kernel.Float] struct {
 	panel  panel[T]
 	spaces []*workspace[T]
 	orders []updates // one for each workspace
-	wide   bool      // the rows are all rows, more than starts see, and perhaps those of several ranks
+	wide   bool      // the rows are all rows, more than the starts use, and perhaps of several ranks
 
-	measured bool // wide: norm is there
+	measured bool // wide: norm is set
 
-	products rows.Products[T] // nil: those of the rows here
+	products rows.Products[T] // nil: products are computed here
 }
 
 func newSolver[T kernel.Float](ctx context.Context, src *Source[T], cfg Config) (*solver[T], error) {
@@ -239,12 +238,12 @@ func newSolver[T kernel.Float](ctx context.Context, src *Source[T], cfg Config) 
 	return s, err
 }
 
-// use is what a device is asked for: the two lowest scores of every row in each start's centroids.
+// use describes the products for a device: the two lowest scores of every row among each start's centroids.
 func (s *solver[T]) use() rows.Use {
 	return rows.Use{Columns: s.cfg.Clusters * max(s.cfg.Starts, 1), Keep: 2 * max(s.cfg.Starts, 1)}
 }
 
-// close gives back what a device holds of the rows.
+// close releases the rows on a device.
 func (s *solver[T]) close() error {
 	if s.products == nil {
 		return nil
@@ -265,7 +264,7 @@ func (s *solver[T]) closed(r *Result[T], err error) (*Result[T], error) {
 	return r, nil
 }
 
-// onto makes src the solver's source; the centre and the tolerance stay.
+// onto sets the solver's source; the centre and the tolerance do not change.
 func (s *solver[T]) onto(ctx context.Context, src *Source[T]) error {
 	s.src, s.wide = src, true
 	err := s.close()

@@ -9,10 +9,9 @@ import (
 	"github.com/largemvc/largemvc/internal/parallel"
 )
 
-// start is one run of Lloyd's algorithm.
 type start[T kernel.Float] struct {
 	labels    []int       // of the last update; −1: none yet
-	next      []int       // as the assignment found them
+	next      []int       // labels of the last assignment
 	centroids [][]T       // c; nil: an empty cluster
 	sums      [][]float64 // Σ scale_i x_i over the members that have the view, as long as a centroid
 	weights   [][]float64 // Σ scale_i of the members that have the view, c×V
@@ -40,7 +39,7 @@ func newStart[T kernel.Float](src *Source[T], clusters int) *start[T] {
 	return r
 }
 
-// moveTo gives the start the rows of another source, none of which is labelled; the centroids stay.
+// moveTo changes the start to the rows of another source, without labels; the centroids stay.
 func (r *start[T]) moveTo(src *Source[T]) {
 	for k := range r.sums {
 		clear(r.sums[k])
@@ -73,11 +72,11 @@ func (s *solver[T]) lloyd(ctx context.Context, starts []*start[T]) error {
 	return nil
 }
 
-// all has the work on one start done by all goroutines.
+// all returns the hand with which all goroutines work on one start.
 func (s *solver[T]) all() *hand[T] { return &hand[T]{s.cfg.Workers, s.spaces, &s.orders[0]} }
 
-// iterateAll iterates the starts: side by side where there are enough of them, which saves starting goroutines for the
-// little work of each, else one after another. What comes out is the same.
+// iterateAll iterates the starts: side by side if there are enough of them, which saves starting goroutines for the little work
+// of each, else one after another. The result is the same.
 func (s *solver[T]) iterateAll(ctx context.Context, starts []*start[T]) error {
 	if len(starts) < len(s.spaces) || len(starts) == 1 {
 		for _, r := range starts {
@@ -124,8 +123,8 @@ func (s *solver[T]) assign(ctx context.Context, starts []*start[T]) error {
 	})
 }
 
-// assignElsewhere is assign by the products of a device. A sample whose lowest scores are too near each other is multiplied
-// here, where the distances decide.
+// assignElsewhere is assign with the products of a device. A sample whose lowest scores are too close is multiplied here, where
+// the distances decide.
 func (s *solver[T]) assignElsewhere(ctx context.Context, starts []*start[T]) error {
 	c, count := s.cfg.Clusters, s.src.n*len(starts)
 	first, low, next := make([]int32, count), make([]float64, count), make([]float64, count)
@@ -155,7 +154,7 @@ func (s *solver[T]) assignElsewhere(ctx context.Context, starts []*start[T]) err
 	})
 }
 
-// iterate repairs empty clusters, sees whether labels changed and moves the centroids.
+// iterate repairs empty clusters, compares labels and moves the centroids.
 func (s *solver[T]) iterate(ctx context.Context, h *hand[T], r *start[T]) error {
 	r.iterations++
 	if err := s.repair(ctx, h, r); err != nil {
@@ -172,7 +171,7 @@ func (s *solver[T]) iterate(ctx context.Context, h *hand[T], r *start[T]) error 
 		return nil
 	}
 	before := append([][]T(nil), r.centroids...)
-	// Where much has changed, a fresh sum costs less and has less rounding error.
+	// If much has changed, a fresh sum costs less and has less rounding error.
 	if err := s.update(ctx, h, r, 3*changed > s.src.n); err != nil {
 		return err
 	}
@@ -180,7 +179,7 @@ func (s *solver[T]) iterate(ctx context.Context, h *hand[T], r *start[T]) error 
 	return nil
 }
 
-// compare says whether the centroids have converged, which were others before.
+// compare decides whether the centroids, compared with those before, have converged.
 func (s *solver[T]) compare(r *start[T], before [][]T) {
 	shift := 0.0
 	for k, c := range r.centroids {
@@ -197,8 +196,8 @@ func (s *solver[T]) compare(r *start[T], before [][]T) {
 	r.converged = shift <= s.cfg.Tol*s.frame.variance
 }
 
-// repair gives each empty cluster the sample farthest from its centroid, the first of equals, if any is at a distance
-// that is not the rounding error of a mean of equal samples, and not alone in its cluster.
+// repair gives each empty cluster the sample farthest from its centroid, the first of equal ones. It takes only samples that
+// share their cluster and whose distance is more than the rounding error of a mean of equal samples.
 func (s *solver[T]) repair(ctx context.Context, h *hand[T], r *start[T]) error {
 	clear(r.size)
 	for _, k := range r.next {
@@ -230,8 +229,7 @@ func (s *solver[T]) repair(ctx context.Context, h *hand[T], r *start[T]) error {
 	return nil
 }
 
-// distances returns the distance of every sample to its centroid, 0 where it may be the rounding error of a mean of equal
-// samples.
+// distances returns the distance of every sample to its centroid, 0 if it may be the rounding error of a mean of equal samples.
 func (s *solver[T]) distances(ctx context.Context, h *hand[T], r *start[T]) ([]float64, error) {
 	far := make([]float64, s.src.n)
 	err := parallel.For(ctx, h.workers, s.src.blocks(), func(worker, b int) error {
@@ -247,8 +245,8 @@ func (s *solver[T]) distances(ctx context.Context, h *hand[T], r *start[T]) ([]f
 	return far, err
 }
 
-// meanError bounds the relative error of the mean of many equal rows: in float64 that of the sums, in float32, where the
-// sums are taken in float64, that of the rounding to T.
+// meanError bounds the relative error of the mean of many equal rows. In float64 it is the error of the sums. In float32 it is
+// the rounding to T, because sums are in float64.
 func meanError[T kernel.Float]() float64 { return max(2*kernel.Epsilon[T](), 0x1p-44) }
 
 // farthest returns the sample of largest distance above 0 that is not alone in its cluster and differs from those
@@ -277,8 +275,8 @@ search:
 	}
 }
 
-// update makes next the labels and moves the centroids to the means of their members. The sums are corrected for the
-// samples that changed, or with fresh taken anew.
+// update makes next the labels and moves the centroids to the means of their members. It corrects the sums for the samples that
+// changed; with fresh it computes them from all samples.
 func (s *solver[T]) update(ctx context.Context, h *hand[T], r *start[T], fresh bool) error {
 	if fresh {
 		for k := range r.sums {
@@ -358,7 +356,7 @@ func (s *solver[T]) centroid(r *start[T], k int) {
 	r.centroids[k] = c
 }
 
-// inertia is Σ_i d²(i, mean of i's cluster) as the spread around the centre less that of the means.
+// inertia returns Σ_i d²(i, mean of i's cluster): the spread around the centre less the spread of the means.
 func (s *solver[T]) inertia(r *start[T]) float64 { return math.Max(0, s.frame.total-s.between(r)) }
 
 // between is Σ_i scale_i·‖mean of i's cluster − μ‖².

@@ -13,8 +13,8 @@ import (
 //
 //	‖x − c_k‖² = ‖x − μ‖² + score_k,   score_k = Σ_v w_v δ_kv·(δ_kv + 2μ_v) − 2 Σ_v w_v x_v·δ_kv,
 //
-// so the nearest centroid has the lowest score. The factor −2w_v is part of the packed columns, and the constant is
-// reckoned from the columns as they are after rounding to T.
+// so the nearest centroid has the lowest score. The factor −2w_v is part of the packed columns. The constant is computed from the
+// columns after rounding to T.
 type panel[T kernel.Float] struct {
 	centroids [][]T // nil: no centroid; its score is +∞
 	columns   [][]T // −2w_v δ_kv of each view, k×d_v
@@ -153,15 +153,15 @@ func (p *panel[T]) score(src *Source[T], i, lo, from, to int, ws *workspace[T]) 
 	}
 }
 
-// nearest returns the nearest of the panel's centroids from … to−1 to sample i, the first of equals, and the next
-// nearest, −1 if there is only one. Where scores differ by less than their rounding error, the distances themselves
-// decide; so the answer does not depend on what else is in the panel, as far as they are precise.
+// nearest returns the nearest of the panel's centroids from … to−1 to sample i, the first of equal ones, and the next nearest, −1
+// if there is only one. If scores differ by less than their rounding error, the distances themselves decide. So the result does
+// not depend on other centroids in the panel, within the precision of distances.
 func (p *panel[T]) nearest(src *Source[T], i, lo, from, to int, norm float64, ws *workspace[T]) (first, second int) {
 	p.score(src, i, lo, from, to, ws)
 	first, second = -1, -1
 	low, next := math.Inf(1), math.Inf(1)
 	for j, s := range ws.scores[from:to] {
-		if !(s < next) { // most are not
+		if !(s < next) { // false for most
 			continue
 		}
 		if s < low {

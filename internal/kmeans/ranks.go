@@ -11,10 +11,10 @@ import (
 	"github.com/largemvc/largemvc/internal/ranks"
 )
 
-// What goes over all rows after the starts on a sample of them is made of sums over chunks of rows, so that it can be done by the
-// processes of a group, each for its rows, to the bits of one process.
+// The passes over all rows after starts on a sample use sums over chunks of rows. So the processes of a group, each with its
+// rows, compute the bits of one process.
 
-// checkRanks refuses what cannot be done over the rows of several processes.
+// checkRanks returns an error for settings that rows of several processes do not allow.
 func (s *Source[T]) checkRanks(cfg *Config) error {
 	switch {
 	case s.group == nil:
@@ -27,7 +27,7 @@ func (s *Source[T]) checkRanks(cfg *Config) error {
 	return nil
 }
 
-// runGathered is Run for rows that are so few that every process of the group can have all of them.
+// runGathered is Run for so few rows that every process of the group gets all of them.
 func runGathered[T kernel.Float](ctx context.Context, src *Source[T], cfg Config) (*Result[T], error) {
 	g := src.group
 	all, err := src.sample(ctx, cfg.Workers, g.Total(src.n), cfg.Seed)
@@ -36,7 +36,7 @@ func runGathered[T kernel.Float](ctx context.Context, src *Source[T], cfg Config
 	}
 	lo, hi := g.First(), g.First()+src.n
 	if cfg.Labels != nil {
-		if cfg.Labels, err = ranks.GatherAll(g, "the labels that a k-means begins with", cfg.Labels, g.Total(src.n)); err != nil {
+		if cfg.Labels, err = ranks.GatherAll(g, "the initial labels of a k-means", cfg.Labels, g.Total(src.n)); err != nil {
 			return nil, err
 		}
 	}
@@ -51,8 +51,8 @@ func runGathered[T kernel.Float](ctx context.Context, src *Source[T], cfg Config
 	return r, nil
 }
 
-// runShared is run on rows that every process of the group has, some groups of starts in each. Of those of others there is what
-// picking one and going on with it takes: centroids and inertia.
+// runShared is run on rows that every process of the group has, with some groups of starts in each process. Of other processes'
+// starts it has only the centroids and the inertia, which choosing one and continuing with it need.
 func (s *solver[T]) runShared(ctx context.Context, g *ranks.Group) ([]ended[T], error) {
 	groups := s.groups()
 	if g == nil || groups == 1 || s.cfg.Labels != nil {
@@ -89,7 +89,7 @@ func (s *solver[T]) runShared(ctx context.Context, g *ranks.Group) ([]ended[T], 
 	return ends, nil
 }
 
-// append writes what others need of a start.
+// append writes the start for other processes.
 func (e *ended[T]) append(b []byte) []byte {
 	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(e.inertia))
 	b = binary.LittleEndian.AppendUint64(b, uint64(e.iterations))
@@ -104,7 +104,7 @@ func (e *ended[T]) append(b []byte) []byte {
 	return b
 }
 
-// read takes a start of the given width from what another process has written, and returns the rest.
+// read reads a start of the given width that another process has written, and returns the remaining bytes.
 func (e *ended[T]) read(b []byte, width int) ([]byte, error) {
 	short := errors.New("kmeans: a start of another process ends too early")
 	if len(b) < 24 {
@@ -129,7 +129,7 @@ func (e *ended[T]) read(b []byte, width int) ([]byte, error) {
 	return b, nil
 }
 
-// repairRows is repair for the rows of all processes, whose sums it corrects. It says whether there was something to repair.
+// repairRows is repair for the rows of all processes, whose sums it corrects. It reports whether a cluster was repaired.
 func (s *solver[T]) repairRows(ctx context.Context, r *start[T]) (repaired bool, err error) {
 	var far []float64
 	var taken [][]T
@@ -160,14 +160,14 @@ func (s *solver[T]) repairRows(ctx context.Context, r *start[T]) (repaired bool,
 	return repaired, nil
 }
 
-// farthestRow returns the row of largest distance above 0, the first of equals, that is not alone in its cluster, differs from
-// those taken and lies in the cluster from, −1 if there is none; at is its number where it is this process that has it, else −1.
+// farthestRow returns the row of largest distance above 0, the first of equal ones, that shares its cluster, differs from the
+// rows in taken and lies in the cluster from; −1 if there is none. at is its number if this process has it, else −1.
 func (s *solver[T]) farthestRow(
 	ctx context.Context, r *start[T], far []float64, taken [][]T,
 ) (at int, row []T, from int, err error) {
 	g := s.src.group
 	row = make([]T, s.src.width())
-	answer := make([]byte, 8+len(ranks.Bytes(row))) // the cluster, or −1 for a row that is taken, and the row
+	answer := make([]byte, 8+len(ranks.Bytes(row))) // the cluster, or −1 for a row in taken, and the row
 search:
 	for {
 		best, d := -1, -1.0
@@ -218,7 +218,7 @@ func ownerOfFarthest(g *ranks.Group, d float64) (int, error) {
 	return owner, err
 }
 
-// usedBy says which of k clusters have a label, in any process of a group.
+// usedBy reports which of k clusters have a label in any process of a group.
 func usedBy(g *ranks.Group, k int, labels []int) ([]bool, error) {
 	counts := make([]int, k)
 	for _, l := range labels {

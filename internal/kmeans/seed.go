@@ -9,9 +9,9 @@ import (
 	"github.com/largemvc/largemvc/internal/parallel"
 )
 
-// seed gives the starts their first centroids by greedy k-means++: the first is a random sample; then, of 2+⌊ln c⌋
-// samples drawn with chances in proportion to d² to the nearest centroid so far, the one that lowers Σ d² most becomes
-// a centroid. A start whose Σ d² is zero has as many centroids as there are distinct samples, and gets no more.
+// seed gives the starts their first centroids by greedy k-means++. The first centroid is a random sample. Then 2+⌊ln c⌋ samples
+// are drawn with chances in proportion to d² to the nearest centroid so far, and the one that lowers Σ d² most becomes a
+// centroid. A start whose Σ d² is zero has as many centroids as there are distinct samples, and gets no more.
 func (s *solver[T]) seed(ctx context.Context, starts []*start[T], rngs []*rand.Rand) error {
 	n, blocks, c := s.src.n, s.src.blocks(), s.cfg.Clusters
 	trials := 2 + int(math.Log(float64(c)))
@@ -98,7 +98,7 @@ func (s *solver[T]) tryBlock(b int, owner []int, nearest, out, outSums [][]float
 	for i := lo; i < hi; i++ {
 		s.panel.score(s.src, i, lo, 0, len(owner), ws)
 		spread, scale := s.frame.spread[i], s.src.scaleOf(i)
-		// Where the difference of large numbers leaves nothing, as for the candidate itself and its likes, d² is found
+		// If the difference of large numbers has no digits left, as for the candidate itself and equal samples, d² is computed
 		// directly: it must be exactly zero there.
 		small := vanishing[T]()*spread + s.panel.noise(s.norm[i])
 		for j, r := range owner {
@@ -118,7 +118,7 @@ func (s *solver[T]) tryBlock(b int, owner []int, nearest, out, outSums [][]float
 // vanishing is the part of ‖x − μ‖² below which a squared distance found by subtraction is mostly rounding error.
 func vanishing[T kernel.Float]() float64 { return 256 * kernel.Epsilon[T]() }
 
-// draw returns a sample with a chance in proportion to its weight; sums are the weights' sums over the blocks.
+// draw returns a sample with a chance in proportion to its weight; sums has the weights' sums over the blocks.
 func draw(rng *rand.Rand, weights, sums []float64) int {
 	left := rng.Float64() * total(sums)
 	for b, s := range sums {
@@ -133,7 +133,7 @@ func draw(rng *rand.Rand, weights, sums []float64) int {
 			left -= weights[i]
 		}
 	}
-	// Rounding let the sum run out: the last sample that may be drawn.
+	// Rounding exhausted the sum: return the last sample of positive weight.
 	for i := len(weights) - 1; i > 0; i-- {
 		if weights[i] > 0 {
 			return i

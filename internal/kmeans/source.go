@@ -24,16 +24,16 @@ type View[T kernel.Float] struct {
 
 // Source is n samples in V views. It is safe for concurrent use.
 type Source[T kernel.Float] struct {
-	group  *ranks.Group // processes that hold the other samples; nil: these are all
+	group  *ranks.Group // processes that hold the other samples; nil: there are none
 	views  []View[T]
 	n      int
 	offset []int     // of a view's columns in a centroid, length V+1; the last is Σ d_v
 	scale  []float64 // Σ w_v / Σ_{v present} w_v of each sample; nil if every view is present everywhere
 }
 
-// NewSource checks the views of samples and joins them. The ranks of a group have some of the samples each; without one the views
-// have all. The first view gives n. It returns an error if there is no view, if the
-// numbers of rows differ, if a weight is not positive and finite, or if a sample has no view at all.
+// NewSource checks the views of samples and joins them. With a group, every rank has some of the samples; without one, the views
+// have all. It returns an error if there is no view, if the numbers of rows differ, if a weight is not positive and finite, or if
+// a sample has no view.
 func NewSource[T kernel.Float](group *ranks.Group, views ...View[T]) (*Source[T], error) {
 	if len(views) == 0 {
 		return nil, fmt.Errorf("kmeans: no views")
@@ -76,7 +76,7 @@ func NewSource[T kernel.Float](group *ranks.Group, views ...View[T]) (*Source[T]
 	return s, nil
 }
 
-// take takes the rows to a device; nil: they are multiplied here.
+// take takes the rows to a device. It returns nil if products are computed here.
 func (s *Source[T]) take(d rows.Device, use rows.Use) (rows.Products[T], error) {
 	x, present := make([]rows.Matrix[T], len(s.views)), make([][]bool, len(s.views))
 	for v, w := range s.views {
@@ -124,8 +124,8 @@ func (s *Source[T]) blocks() int { return (s.n + blockRows - 1) / blockRows }
 // block returns the rows of block b.
 func (s *Source[T]) block(b int) (lo, hi int) { return b * blockRows, min((b+1)*blockRows, s.n) }
 
-// distance returns the squared distance of sample i to the centroid c, from the differences themselves. row is scratch
-// of the centroid's length.
+// distance returns the squared distance of sample i to the centroid c, summed from differences. row is scratch of the centroid's
+// length.
 func (s *Source[T]) distance(i int, c, row []T) float64 {
 	sum := 0.0
 	for v := range s.views {
@@ -138,7 +138,7 @@ func (s *Source[T]) distance(i int, c, row []T) float64 {
 	return s.scaleOf(i) * sum
 }
 
-// copyRow writes sample i to dst as a centroid: the parts of absent views come from fill.
+// copyRow writes sample i to dst as a centroid: fill sets the parts of absent views.
 func (s *Source[T]) copyRow(i int, dst []T, seed uint64) {
 	for v := range s.views {
 		if s.present(v, i) {
@@ -149,8 +149,7 @@ func (s *Source[T]) copyRow(i int, dst []T, seed uint64) {
 	}
 }
 
-// fill sets a centroid's part in view v, where none of its members is present, to the view's mean row plus a present
-// row's deviation from it, that is to a present row; seed, who and v choose which.
+// fill sets a centroid's part in view v, which no member has, to a present row of the view. seed, who and v select the row.
 func (s *Source[T]) fill(v int, dst []T, seed, who uint64) {
 	count := 0
 	for _, p := range s.views[v].Present {
@@ -198,7 +197,7 @@ func checkNorms[T kernel.Float](norm []float64, lo int) error {
 	return nil
 }
 
-// largest is a length whose square, with room for sums, is within the range of T.
+// largest returns a length whose square, with room for sums, is within the range of T.
 func largest[T kernel.Float]() float64 {
 	if kernel.Epsilon[T]() == 0x1p-24 {
 		return 1e18
@@ -222,7 +221,7 @@ func (s *Source[T]) blockNorms(lo, hi int, dst, scratch []float64) {
 	}
 }
 
-// sample returns m of the n samples of all ranks, chosen by seed, in their order, as memory of their own. Every rank gets all m.
+// sample returns a copy of m of the n samples of all ranks, chosen by seed, in their order. Every rank gets all m.
 func (s *Source[T]) sample(ctx context.Context, workers, m int, seed uint64) (*Source[T], error) {
 	g := s.group
 	chosen := g.Here(rows.Sample(rand.New(rand.NewPCG(seed, streamSample)), g.Total(s.n), m), s.n)

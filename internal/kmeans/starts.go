@@ -11,13 +11,13 @@ import (
 	"github.com/largemvc/largemvc/internal/parallel"
 )
 
-// ended is a start at its end, with its inertia on the rows that it has seen.
+// ended is a finished start, with its inertia on the rows that it used.
 type ended[T kernel.Float] struct {
 	*start[T]
 	inertia float64
 }
 
-// run runs the starts to their end, in groups. Without a Score it returns the one of lowest inertia alone.
+// run finishes the starts, in groups. Without a Score it returns only the start of lowest inertia.
 func (s *solver[T]) run(ctx context.Context) ([]ended[T], error) {
 	if s.cfg.Labels != nil {
 		r := newStart(s.src, s.cfg.Clusters)
@@ -30,13 +30,12 @@ func (s *solver[T]) run(ctx context.Context) ([]ended[T], error) {
 	return s.runSome(ctx, 0, s.groups())
 }
 
-// groups is the number of groups of starts.
 func (s *solver[T]) groups() int {
 	group := s.together()
 	return (s.cfg.Starts + group - 1) / group
 }
 
-// together is the number of starts of a group.
+// together returns the number of starts in a group.
 func (s *solver[T]) together() int { return max(1, panelColumns/s.cfg.Clusters) }
 
 // runSome runs the groups of starts from lo to hi−1.
@@ -64,7 +63,7 @@ func (s *solver[T]) runSome(ctx context.Context, lo, hi int) ([]ended[T], error)
 	return ends, nil
 }
 
-// keep adds a start to those that are kept: all where there is a Score, else the first of lowest inertia.
+// keep adds a start to the kept ones: with a Score it keeps all, else the first of lowest inertia.
 func (s *solver[T]) keep(ends []ended[T], e ended[T]) []ended[T] {
 	switch {
 	case s.cfg.Score != nil || ends == nil:
@@ -92,10 +91,10 @@ func (s *solver[T]) begin(ctx context.Context, r *start[T]) error {
 	return nil
 }
 
-// scoredTogether bounds the starts that have labels of all samples at once.
+// scoredTogether bounds the starts that hold labels of all samples at once.
 const scoredTogether = 8
 
-// pick returns the start that is kept, after polish has taken it, and those that it is compared with by their scores, to its end.
+// pick returns the selected start. polish finishes it, and the starts that it is compared with by score.
 func (s *solver[T]) pick(ctx context.Context, ends []ended[T], polish func([]*start[T]) error) (*start[T], error) {
 	if s.cfg.Score == nil || s.cfg.Labels != nil {
 		return ends[0].start, polish([]*start[T]{ends[0].start})
@@ -123,7 +122,7 @@ func (s *solver[T]) pick(ctx context.Context, ends []ended[T], polish func([]*st
 				best, loser, most = loser, best, score
 			}
 			if loser != nil {
-				loser.start = nil // and with it its labels
+				loser.start = nil // releases its labels
 			}
 		}
 	}

@@ -26,15 +26,14 @@ type updates struct {
 
 type item struct{ cluster, lo, hi int }
 
-// hand is what one start is worked on with: goroutines and their scratch.
+// hand holds the goroutines and the scratch for the work on one start.
 type hand[T kernel.Float] struct {
 	workers int
 	spaces  []*workspace[T]
 	order   *updates
 }
 
-// collect lists the changes from the labels before to those after, or with fresh all samples as entering. before may
-// be −1.
+// collect lists the changes from the labels before to the labels after. With fresh, all samples enter. before may be −1.
 func (u *updates) collect(before, after []int, clusters int, fresh bool) {
 	u.from = resize(u.from, clusters+1)
 	u.touched = resize(u.touched, clusters)

@@ -9,8 +9,8 @@ import (
 	"github.com/largemvc/largemvc/internal/ranks"
 )
 
-// Over all rows an iteration of all starts is one pass, for reading the rows may be what takes the time: a block of rows is
-// labelled, and what the labels change in the sums of the clusters is added up, while the block is at hand.
+// Over all rows an iteration of all starts is one pass, because reading the rows may take most of the time. While a block of rows
+// is in memory, it is labelled, and its changes are added to the sums of the clusters.
 
 // lloydRows is lloyd over the rows of all processes.
 func (s *solver[T]) lloydRows(ctx context.Context, starts []*start[T]) error {
@@ -30,7 +30,7 @@ func (s *solver[T]) lloydRows(ctx context.Context, starts []*start[T]) error {
 	return nil
 }
 
-// iterateRows repairs empty clusters and moves the centroids, after a pass that changed so many labels.
+// iterateRows repairs empty clusters and moves the centroids, after a pass that changed the given number of labels.
 func (s *solver[T]) iterateRows(ctx context.Context, r *start[T], changed int) error {
 	r.iterations++
 	repaired, err := s.repairRows(ctx, r)
@@ -56,8 +56,8 @@ func (s *solver[T]) settle(ctx context.Context, r *start[T]) error {
 	})
 }
 
-// passRows sets next of the starts to the nearest centroids, their sums, weights, counts and sizes to those of next, and returns
-// the number of labels that it changes of each.
+// passRows sets next of the starts to the nearest centroids, and sums, weights, counts and sizes to the values for next. It
+// returns the number of labels that it changes in each.
 func (s *solver[T]) passRows(ctx context.Context, starts []*start[T]) (changed []int, err error) {
 	if s.products != nil {
 		err = s.assign(ctx, starts)
@@ -72,11 +72,11 @@ func (s *solver[T]) passRows(ctx context.Context, starts []*start[T]) (changed [
 	return changed, err
 }
 
-// sumRows is the pass, after which next is what it was before unless label is set.
+// sumRows does the pass. Without label, it keeps next.
 func (s *solver[T]) sumRows(ctx context.Context, starts []*start[T], label bool) (changed []int, err error) {
 	width, views, c := s.src.width(), len(s.src.views), s.cfg.Clusters
-	each := width + 2*views + 1 // of a cluster: sums, weights, counts and size
-	whole := c*each + 1         // of a start: those of its clusters, and the labels that change
+	each := width + 2*views + 1 // numbers of a cluster: sums, weights, counts and size
+	whole := c*each + 1         // numbers of a start: of its clusters, and the number of changed labels
 	n, size, g := s.src.n, len(starts)*whole, s.src.group
 	chunk := parallel.ChunkRows(g.Total(n), frameRows)
 	all := ranks.RowSum{What: "the sums of the clusters", Workers: s.cfg.Workers, Rows: n, Chunk: chunk, Size: size}
@@ -167,7 +167,8 @@ func (s *solver[T]) addChanges(r *start[T], lo, hi int, row []T, part, shift []f
 	}
 }
 
-// move adds a row, number at of this process or −1 for one of another, to the sums of cluster k, or with sign −1 takes it away.
+// move adds a row to the sums of cluster k, or with sign −1 subtracts it. at is its number in this process, −1 for a row of
+// another process.
 func (s *solver[T]) move(r *start[T], row []T, at, k int, sign float64) {
 	scale := 1.0 // rows of several processes have all views
 	if at >= 0 {

@@ -1,13 +1,13 @@
-// Package outlier finds samples that are far from nearly all others, in the views as they are given.
+// Package outlier finds samples that are far from nearly all others, in the given views.
 //
-// The remoteness of a sample is its distance to the nearest twentieth of a few hundred samples, over the median of that distance.
-// A group of less than a twentieth of the samples is remote, however near to one another its samples are: they may make a cluster
-// of their own. Clusters and representations are not used.
+// The remoteness of a sample is its distance to the nearest twentieth of a few hundred samples, over the median of this distance.
+// A group of less than a twentieth of the samples is remote even if its samples are near to one another: they may be a cluster.
+// Clusters and representations are not used.
 //
 // The squared distance of a sample to another one is the mean over its views of Σ_j ((x_j − y_j)/s_j)²/d, over the d features
-// with s_j > 0. If the other one lacks a view, the mean distance of the sample in this view takes its place: a sample that is far
-// in a view is far from those without the view, too. The scale s_j is a quarter of the standard deviation or, if that is more,
-// the interquartile range over 1.349: few samples far out change it little. In a feature with mostly one value it is the standard
+// with s_j > 0. If the other sample lacks a view, the mean distance of the sample in this view is used: a sample that is far in a
+// view is far from samples without the view, too. The scale s_j is a quarter of the standard deviation or, if it is larger, the
+// interquartile range over 1.349: a few remote samples change it little. In a feature with mostly one value it is the standard
 // deviation.
 //
 // A sample is an outlier if its remoteness is more than q³ and more than 1.5, with the 90 % quantile q of remoteness. If the
@@ -30,7 +30,7 @@ import (
 const (
 	// fewest is the number of samples below which nothing is judged.
 	fewest = 24
-	// share is the share of the samples whose distance counts.
+	// share is the share of the samples that determines the remoteness.
 	share = 0.05
 	// high is the share below the quantile q, times its power in the threshold, and least the smallest threshold.
 	high, times, least = 0.9, 3, 1.5
@@ -47,7 +47,7 @@ type Reference struct {
 	numbers   []int // among all samples, in increasing order
 	features  []features
 	present   [][]bool // by view and sample; nil: all have the view
-	rank      int      // of the distance that counts, from 0
+	rank      int      // of the distance that is the remoteness, from 0
 	median    float64
 	threshold float64
 }
@@ -99,7 +99,7 @@ func (r *Reference) Remoteness(ctx context.Context, first int, views []view.View
 	return out, err
 }
 
-// distances returns the distances that count. self returns the place of a sample in the reference, −1 if it has none.
+// distances returns the distances of rank r.rank. self returns the place of a sample in the reference, −1 if it has none.
 func (r *Reference) distances(ctx context.Context, views []view.View, self func(i int) int, workers int) ([]float64, error) {
 	n, m := views[0].Rows, len(r.numbers)
 	out := make([]float64, n)
@@ -138,7 +138,6 @@ type scratch struct {
 	dots   []float32
 }
 
-// reset makes sums of zeros.
 func (s *scratch) reset(n, m int) {
 	s.sum, s.of, s.view = grown(s.sum, n*m), grown(s.of, n), grown(s.view, n*m)
 	clear(s.sum)
@@ -166,7 +165,7 @@ func (s *scratch) add(i, m int, present []bool) {
 	s.of[i]++
 }
 
-// nearest returns the distance of a rank, without the sample itself; +Inf for a sample without views.
+// nearest returns the distance of a rank, without the sample itself. It is +Inf for a sample without views.
 func (s *scratch) nearest(i, m, self, rank int) float64 {
 	if s.of[i] == 0 {
 		return math.Inf(1)

@@ -17,7 +17,7 @@ import (
 )
 
 // Memory is the memory that a fit holds at the same time, in bytes, by its use. Total is Views + Neighbors + Result + the larger
-// of Start and State + Network; Device is of a GPU, and not in it.
+// of Start and State + Network. Device is memory of a GPU and not part of Total.
 type Memory struct {
 	Views, Neighbors, State, Network, Start, Result, Device, Total int64
 }
@@ -34,17 +34,17 @@ func (m Memory) String() string {
 
 func mib(bytes int64) float64 { return float64(bytes) / (1 << 20) }
 
-// The number of n×m arrays that the graph of custom modules holds in training, for each view and layer and besides: the values of
-// all nodes, forward and backward, which Gorgonia keeps. Measured, rounded up.
+// The number of n×m arrays of the graph of custom modules in training, for each view and layer and besides: Gorgonia keeps the
+// values of all nodes, forward and backward. Measured, rounded up.
 const (
 	arraysOfView = 24
 	arraysOfRest = 12
 )
 
-// chosenByNeighbors is the largest number of rows that all starts of a k-means see.
+// chosenByNeighbors is the largest number of rows that all starts of a k-means use.
 const chosenByNeighbors = 10_000
 
-// Check refuses sizes whose memory no integer holds.
+// Check returns an error for sizes whose memory exceeds an integer.
 func (f *Fit) Check() error {
 	width := 0
 	for v, x := range f.Views {
@@ -67,7 +67,7 @@ func (f *Fit) Check() error {
 	return nil
 }
 
-// estimate is a Memory with what of its State grows with the samples.
+// estimate is a Memory, with the part of State that grows with the samples.
 type estimate struct {
 	Memory
 	rowState int64
@@ -90,7 +90,7 @@ func (f *Fit) estimate() estimate {
 		dims[v] = x.Cols
 		e.Views += prepare.Bytes(x, size)
 	}
-	width := f.width() // of the rows that k-means of the start sees
+	width := f.width() // of the rows for the initial clustering
 	if f.Smooth != nil {
 		in = f.Smooth.Bytes(f.Views, size)
 		dims = in.Columns
@@ -111,7 +111,7 @@ func (f *Fit) estimate() estimate {
 	return e
 }
 
-// addNeighbors adds the inputs that are smoothed, the graph and what the terms of the loss keep of them.
+// addNeighbors adds the inputs before smoothing, the graph and its memory in the terms of the loss.
 func (e *estimate) addNeighbors(f *Fit, in *smooth.Bytes) {
 	n, m, size := f.samples(), f.Spec.Anchors, f.size()
 	e.Views, e.Neighbors, e.Start = in.Inputs, in.Graph, in.Work
@@ -124,12 +124,12 @@ func (e *estimate) addNeighbors(f *Fit, in *smooth.Bytes) {
 	}
 }
 
-// addNetwork adds the network for inputs with dims columns each. The views in idle lend their memory to its state.
+// addNetwork adds the network for inputs with dims columns each. Its state uses the memory of the views in idle.
 func (e *estimate) addNetwork(f *Fit, dims, idle []int) {
 	size, n := f.size(), int64(f.samples())
 	spec := f.Spec
 	spec.Samples, spec.Dims = f.samples(), dims
-	// And ‖x_i‖² once more, of the data.
+	// ‖x_i‖² once more, of the data.
 	network := engine.StateBytes(&spec, spec.Samples, int(size), false, true) - n*size // all but the weights of the samples
 	if !f.Custom {
 		network -= engine.SparedBytes(&spec, spec.Samples, int(size), idle)
@@ -148,13 +148,13 @@ func (e *estimate) addNetwork(f *Fit, dims, idle []int) {
 	if f.Float64 {
 		bytes = device.Bytes[float64]
 	}
-	if need, err := bytes(&spec, nil, false, true); err == nil { // else no launch can have the sizes
+	if need, err := bytes(&spec, nil, false, true); err == nil { // else the sizes exceed a launch
 		e.Device = need
 	}
 }
 
-// addChoices adds what the choices among starts of k-means, and between the clusters of the start and of the network, take: the
-// scores of labels, the labels of some starts, and the rows of some width that all starts see.
+// addChoices adds the memory of choosing among starts of k-means, and between the clusters of the initial clustering and of the
+// network: the scores of labels, the labels of some starts, and the rows, of the given width, that all starts use.
 func (e *estimate) addChoices(f *Fit, width int) {
 	if f.Smooth == nil || !f.Neighbors {
 		return
@@ -177,7 +177,7 @@ func (f *Fit) sampled() estimate {
 	some.Sample, some.Views = 0, slices.Clone(f.Views)
 	for v, x := range some.Views {
 		if !x.Empty() && x.Source == nil {
-			x = x.Window(0, min(f.Sample, x.Rows)) // ranks have fewer rows here
+			x = x.Window(0, min(f.Sample, x.Rows)) // fewer rows on each rank
 		}
 		x.Source, x.Present, x.Rows = nil, nil, f.Sample
 		some.Views[v] = x
@@ -198,8 +198,8 @@ func (f *Fit) sampled() estimate {
 	return e
 }
 
-// resident is the memory of a fit that holds the rows outside memory: without neighbours as the network's inputs, and with them
-// as they are read, for those are made of rows that are standardised whenever they are needed.
+// resident is the memory of a fit that holds the rows outside memory: without neighbours as the network's inputs, with neighbours
+// as they are read, because the inputs come from rows that are standardised at each read.
 func (f *Fit) resident(e estimate) estimate {
 	for _, x := range f.Views {
 		if x.Source != nil && f.Smooth != nil {
@@ -210,7 +210,7 @@ func (f *Fit) resident(e estimate) estimate {
 	return e
 }
 
-// streamed is the memory of a fit that reads the rows outside memory whenever it needs them.
+// streamed is the memory of a fit that reads the rows outside memory in every pass.
 func (f *Fit) streamed(e estimate) estimate {
 	for _, x := range f.Views {
 		if x.Source == nil {
@@ -225,7 +225,7 @@ func (f *Fit) streamed(e estimate) estimate {
 	return e
 }
 
-// recomputed is the memory of a fit that keeps nothing of its samples' state from one pass to the next; e where there is none.
+// recomputed is the memory of a fit that keeps no state of its samples between passes; e if such a fit is impossible.
 func (f *Fit) recomputed(e estimate) estimate {
 	sparse := slices.ContainsFunc(f.Views, func(x view.View) bool { return x.Sparse != nil })
 	if f.Whole || f.Smooth != nil || f.Sample > 0 || sparse {

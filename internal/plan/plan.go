@@ -1,5 +1,5 @@
-// Package plan reckons what a fit takes before it begins: its memory, where its rows and their state are kept, and the time of
-// its phases. It reads sizes alone, and opens nothing.
+// Package plan estimates the resources of a fit before it begins: its memory, where it keeps rows and state, and the time of its
+// phases. It reads only sizes, and opens nothing.
 package plan
 
 import (
@@ -11,12 +11,12 @@ import (
 	"github.com/largemvc/largemvc/internal/view"
 )
 
-// Fit is a fit, as far as memory and time depend on it.
+// Fit holds the properties of a fit that determine memory and time.
 type Fit struct {
 	Views  []view.View // of the samples of this process
-	Sample int         // samples that are drawn from them and trained on; 0: all
-	Draws  int         // number of draws whose starts are compared; 0: none
-	Kinds  int         // number of ways in which each view is prepared
+	Sample int         // samples to draw and train on; 0: all
+	Draws  int         // number of draws that are compared; 0: none
+	Kinds  int         // number of standardisations of each view
 
 	Smooth    *smooth.Options // nil: without neighbours
 	Neighbors bool            // the loss has the term for neighbours
@@ -26,27 +26,26 @@ type Fit struct {
 	Float64 bool
 	Custom  bool // some module is not from this library
 	Encoder bool // the Represent module is an encoder
-	Whole   bool // something wants the state of all samples at once: a term, an extra loss, a custom module
+	Whole   bool // a part of the fit needs the state of all samples at once: a term, an extra loss, a custom module
 
 	Known   int // samples whose class is known; 0: none
 	Classes int // of these samples
 
 	Epochs       int
 	KMeansStarts int
-	Judged       int  // samples by which the structure is judged; 0: it is not
-	Unit         bool // k-means on H sees rows of norm 1
-	Keeps        bool // clusters of the start may be kept
-	Chooses      bool // k-means on H is chosen by neighbours
+	Judged       int  // samples that judge the structure; 0: it is not judged
+	Unit         bool // k-means on H uses rows at norm 1
+	Keeps        bool // the initial clusters may be kept
+	Chooses      bool // neighbours select the start of k-means on H
 	Hashed       bool // the rows are hashed, for a checkpoint
 
 	MaxMemory int64 // bytes; 0: no limit
 	Ranks     bool  // several processes could do the fit
 }
 
-// samples is the number of samples of this process.
 func (f *Fit) samples() int { return f.Views[0].Rows }
 
-// trained is the number of samples of this process that are trained on.
+// trained is the number of training samples of this process.
 func (f *Fit) trained() int {
 	if f.Sample > 0 {
 		return f.Sample
@@ -62,7 +61,6 @@ func (f *Fit) size() int64 {
 	return 4
 }
 
-// width is the number of features of all views.
 func (f *Fit) width() int {
 	total := 0
 	for _, x := range f.Views {
@@ -71,16 +69,16 @@ func (f *Fit) width() int {
 	return total
 }
 
-// Storage is where a fit keeps rows and state.
+// Storage says where a fit keeps rows and state.
 type Storage struct {
-	Streamed bool   // rows outside memory are read whenever they are needed
-	Rows     bool   // they are read into memory first: with neighbours, where nothing else of the fit takes their place
-	Again    bool   // of the samples' state nothing is kept: every pass computes it again
-	Why      string // of these; "" where there was no choice
+	Streamed bool   // rows outside memory are read in every pass
+	Rows     bool   // rows are read into memory first: with neighbours, if no other part of the fit replaces them
+	Again    bool   // every pass computes the state of the samples again
+	Why      string // the reason; "" if there was no choice
 }
 
-// Place chooses where a fit keeps rows and state, in the memory that it may use, and returns the memory that it takes then. A fit
-// that has no room is an error.
+// Place chooses where a fit keeps rows and state within MaxMemory, and returns the memory of this choice. If nothing fits, it
+// returns an error.
 func (f *Fit) Place() (Storage, Memory, error) {
 	e := f.estimate()
 	if !view.Outside(f.Views) || f.Sample > 0 {
@@ -99,13 +97,13 @@ func (f *Fit) Place() (Storage, Memory, error) {
 		return where, resident.Memory, nil
 	case read.Total <= f.MaxMemory:
 		return Storage{Streamed: true, Why: why + "their state has room in memory: " + f.room(read)}, read.Memory, nil
-	case resident.Total < read.Total: // few rows, which take less than the blocks that they are read in
+	case resident.Total < read.Total: // few rows, which take less than the blocks for reading
 		return f.recompute(resident, Storage{Rows: f.Smooth != nil}, "rows are in memory, ")
 	}
 	return f.recompute(read, Storage{Streamed: true}, why)
 }
 
-// recompute is Place for a fit that has no room unless it computes its state again in every pass. begin begins the reason.
+// recompute is Place for a fit that fits only if every pass computes the state again. begin is the beginning of the reason.
 func (f *Fit) recompute(least estimate, how Storage, begin string) (Storage, Memory, error) {
 	again := f.recomputed(least)
 	if again.Total <= f.MaxMemory && again.Total < least.Total {
@@ -118,12 +116,12 @@ func (f *Fit) recompute(least estimate, how Storage, begin string) (Storage, Mem
 		least.Memory, mib(f.MaxMemory), f.otherWays(least, again))
 }
 
-// room says how much of the memory that is allowed an estimate takes.
+// room describes the memory of an estimate and the limit.
 func (f *Fit) room(e estimate) string {
 	return fmt.Sprintf("%.1f of %.1f MiB", mib(e.Total), mib(f.MaxMemory))
 }
 
-// otherWays lists what makes room for a fit that has none, by the estimates without and with recomputing.
+// otherWays lists settings that reduce the memory of a fit, given the estimates without and with recomputing.
 func (f *Fit) otherWays(least, again estimate) string {
 	ways := ""
 	if again.Total < least.Total {
@@ -142,7 +140,7 @@ func (f *Fit) otherWays(least, again estimate) string {
 	return ways + f.oneWorker()
 }
 
-// oneWorker offers a fit with a single goroutine, where that has room: each has memory of its own.
+// oneWorker suggests a single goroutine, if that fits: each goroutine has its own memory.
 func (f *Fit) oneWorker() string {
 	if parallel.Workers(f.Spec.Workers) == 1 {
 		return ""

@@ -6,9 +6,9 @@ import (
 	"github.com/largemvc/largemvc/neighbor"
 )
 
-// Costs estimates the time of the phases of a fit, in nanoseconds of one processor. Only their ratios matter, and only until a
-// phase has gone some way. The factors are fitted to the times of five sets of 210 to 60,000 samples in 3 to 6 views of 9 to
-// 2,000 features, with both presets; most are right to a factor of two.
+// Costs estimates the time of the phases of a fit, in nanoseconds of one processor. Only the ratios matter, and only until a
+// phase has advanced. The factors are fitted to the times of five sets of 210 to 60,000 samples in 3 to 6 views of 9 to 2,000
+// features, with both presets. Most are right to a factor of two.
 func (f *Fit) Costs() meter.Costs {
 	out := f.computing()
 	for p, x := range f.reading() {
@@ -79,11 +79,11 @@ func (f *Fit) smooth(out *meter.Costs, width float64) {
 	out[meter.Smoothing] = rowSteps * (2500 + 0.8*width*spaces)
 }
 
-// fromDisk is the time in which a disk gives a value of four bytes, in nanoseconds.
+// fromDisk is the time for reading a value of four bytes from disk, in nanoseconds.
 const fromDisk = 4
 
-// reading is the time of each pass over rows outside memory, in which the processors wait for the disk. With neighbours the
-// passes of anchors and training are over what was made of the rows.
+// reading is the time of the passes over rows outside memory, in which the processors wait for the disk. With neighbours, the
+// initial clustering and the training use data in memory.
 func (f *Fit) reading() (out meter.Costs) {
 	once, streamed := 0.0, 0.0
 	for _, x := range f.Views {
@@ -96,12 +96,12 @@ func (f *Fit) reading() (out meter.Costs) {
 			streamed += pass
 		}
 	}
-	if f.Sample > 0 { // the others are read to be labelled
+	if f.Sample > 0 { // the others are read for their labels
 		out[meter.Clusters] = once
 		return out
 	}
 	out[meter.Checks], out[meter.Preparation] = once, once
-	if f.Hashed { // the rows are read once more, and hashed, to know them again
+	if f.Hashed { // the rows are read once more for the hash of a checkpoint
 		out[meter.Checks] += 3 * once
 	}
 	if f.Smooth != nil {
@@ -116,7 +116,7 @@ func (f *Fit) reading() (out meter.Costs) {
 	return out
 }
 
-// Loops says which phases have many loops, nobody knows how many.
+// Loops reports which phases have many loops, in unknown number.
 func (f *Fit) Loops() (out [meter.Phases]bool) {
 	out[meter.Draws], out[meter.Regression], out[meter.Clusters] = true, true, true
 	out[meter.Checks] = f.Hashed

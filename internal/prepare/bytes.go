@@ -2,8 +2,7 @@ package prepare
 
 import "github.com/largemvc/largemvc/internal/view"
 
-// Bytes is the memory of what Standardise makes of a view, in numbers of size bytes: of a sparse view its entries, and a shift
-// a row.
+// Bytes is the memory of a standardised view, in numbers of size bytes. A sparse view has its entries, and a shift for each row.
 func Bytes(x view.View, size int64) int64 {
 	n := int64(x.Rows)
 	if x.Sparse == nil {

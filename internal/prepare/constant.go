@@ -9,8 +9,8 @@ import (
 	"github.com/largemvc/largemvc/internal/view"
 )
 
-// omission says which columns of a view are left out because they are constant over the training samples. They are zero in
-// standardised rows, and the mean and the norm of a row are those of the other columns.
+// omission marks the columns of a view that are left out because they are constant over the training samples. They are zero in
+// standardised rows. The mean and the norm of a row use the other columns.
 type omission struct {
 	out  []bool // of each column, whether it is left out
 	kept []int  // the other columns, in increasing order
@@ -38,7 +38,7 @@ func (s *Standardiser) omitted(v int) *omission {
 	return s.omissions[v]
 }
 
-// LeftOut returns how many columns of view v are constant over the training samples and therefore left out.
+// LeftOut returns the number of columns of view v that are left out because they are constant over the training samples.
 func (s *Standardiser) LeftOut(v int) int {
 	if o := s.omitted(v); o != nil {
 		return len(o.out) - len(o.kept)

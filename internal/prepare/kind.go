@@ -1,11 +1,11 @@
-// Package prepare takes views to rows that a network can work on: standardised, at norm 1, or rotated to fewer columns, of
-// training samples and of new ones, whose rows get the bits that training samples have.
+// Package prepare makes rows for a network from views: standardised, at norm 1, or rotated to fewer columns. A new sample gets
+// the bits of an equal training sample.
 package prepare
 
 import "fmt"
 
-// Kind is what is done to a view before anything else. What it measures on the training samples is kept and applied to new
-// ones. The numbers are those of the public Preprocess.
+// Kind is the standardisation of a view. It is measured on the training samples and applied to new ones. The numbers equal the
+// public Preprocess.
 type Kind int
 
 // The kinds; Both stands for PerSample and ZScore side by side.
@@ -19,7 +19,7 @@ const (
 	Raw Kind = -1
 )
 
-// Parts are the standardisations that a kind stands for.
+// Parts returns the standardisations of a kind.
 func (k Kind) Parts() []Kind {
 	if k == Both {
 		return []Kind{PerSample, ZScore}
@@ -27,12 +27,12 @@ func (k Kind) Parts() []Kind {
 	return []Kind{k}
 }
 
-// Input is what the network sees of a view.
+// Input is a view as an input of the network.
 type Input struct {
 	View    int // the number of the view
 	Kind    Kind
-	Columns int     // of the input: d_v, or the number of directions of the view that are kept, the further feature included
-	Length  float64 // the further feature of a view of few features; 0: there is none
+	Columns int     // of the input: d_v, or the number of kept directions of the view, with the additional feature
+	Length  float64 // the additional feature of a view of few features; 0: there is none
 }
 
 var names = []string{"none", "auto", "sample", "balanced", "zscore", "unit", "both"} // from Raw on

@@ -13,11 +13,11 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// Rotated is the Q of a view that is trained in k columns in place of its d: X = X̃·Qᵀ.
+// Rotated holds the Q of a view that is trained in k columns instead of d: X = X̃·Qᵀ.
 type Rotated struct {
 	D, K int
 	Q    []float64 // Qᵀ, k×d row-major, or of the columns in Kept alone; nil: the view is trained in these columns
-	Kept []int     // the columns of a view whose others are zero, increasing; nil: all
+	Kept []int     // the columns of a view that are not zero, increasing; nil: all
 }
 
 // Original returns the m×k anchors of a rotated view in its original columns, P̃·Qᵀ; a copy of them if r is nil.
@@ -46,16 +46,16 @@ func (r *Rotated) Original(m int, p []float64) []float64 {
 	return wide
 }
 
-// The cost of a rotation and what it saves, in float32 multiplications of the kernels. The numbers are fitted to
-// measured times on views of 169 to 3,312 samples and up to 3,703 features.
+// The cost of a rotation and its saving, in float32 multiplications of the kernels. The numbers are fitted to measured times on
+// views of 169 to 3,312 samples and up to 3,703 features.
 const (
-	rotationEpochs = 100  // whatever the epochs of this one, so that a training that is resumed for longer decides alike
+	rotationEpochs = 100  // independent of the configured epochs, so that a resumed training with more epochs decides alike
 	basisCost      = 3    // of one multiplication in finding Q, in float64, with its overhead
 	sparseCost     = 8    // of one multiplication with an entry of a sparse row, which does not fill a vector
 	anchorCost     = 60   // of an entry of the m×d_v matrices beside the samples, a layer and an epoch
 	vectorWidth    = 16   // a product with fewer columns costs as much
-	searchShare    = 0.03 // of the training that may be spent on looking for a low rank in vain
-	worthwhile     = 0.75 // the largest k/d_v that is worth a second copy of the view while it is made
+	searchShare    = 0.03 // of the training that a fruitless search for a low rank may take
+	worthwhile     = 0.75 // the largest k/d_v for which a second copy of the view is made
 )
 
 // Rotate describes the training for which views are rotated: Runs runs of a network of Layers layers and Anchors anchors.
@@ -80,7 +80,7 @@ func (c Rotate) limit(n, d int, entries float64) int {
 		cost := (basisCost*4 + 2) * float64(n) * float64(k) * float64(d)
 		return cost+training(float64(k), float64(k)) < before
 	})
-	if limit < full { // The rank may well be higher, which limit+1 independent rows show.
+	if limit < full { // the rank is higher if there are limit+1 independent rows
 		limit = largestWith(limit, func(k int) bool { return basisCost*2*float64(k)*float64(k)*float64(d) < searchShare*before })
 	}
 	return limit
@@ -91,7 +91,7 @@ func largestWith(most int, ok func(k int) bool) int {
 	return sort.Search(most, func(k int) bool { return !ok(k + 1) })
 }
 
-// spanTolerance is the share of a row's length that it may be away from the span of Q.
+// spanTolerance is the largest distance of a row from the span of Q, as a share of its length.
 func spanTolerance[T kernel.Float]() float64 {
 	if kernel.Is32[T]() {
 		return 0x1p-21
@@ -99,9 +99,9 @@ func spanTolerance[T kernel.Float]() float64 {
 	return 0x1p-43
 }
 
-// RotateViews replaces, where it pays, views of less than full rank by their rotated ones, and sparse views many of whose
-// columns are left out by their other columns. It returns the rotations, nil for a view that stays as it is, and the d_v of the
-// loss; both are nil if all do.
+// RotateViews replaces views of less than full rank by rotated ones if this saves time, and sparse views with many omitted
+// columns by their other columns. It returns the rotations, nil for an unchanged view, and the d_v of the loss. Both are nil if
+// no view changes.
 func RotateViews[T kernel.Float](
 	ctx context.Context, x []rows.Matrix[T], c Rotate,
 ) (rotated []*Rotated, lossDims []int, err error) {
@@ -122,13 +122,13 @@ func RotateViews[T kernel.Float](
 	return rotated, lossDims, nil
 }
 
-// rotate returns what is trained in place of a view, and its rotation; nil: the view stays. The columns that are not in kept are
+// rotate returns the replacement of a view and its rotation, nil if the view does not change. Columns that are not in kept are
 // zero; nil: all are in it.
 func rotate[T kernel.Float](ctx context.Context, x rows.Matrix[T], kept []int, c Rotate) (rows.Matrix[T], *Rotated, error) {
 	n, d := x.Dims()
 	entries, held := float64(d), d
 	if kept != nil {
-		held = len(kept) // columns of zeros alone are no reason to rotate
+		held = len(kept) // columns of zeros are no reason to rotate
 	}
 	from, selected := x, (*Rotated)(nil)
 	if sparse, ok := x.(*rows.Sparse[T]); ok {
@@ -153,8 +153,8 @@ func rotate[T kernel.Float](ctx context.Context, x rows.Matrix[T], kept []int, c
 	return from, r, err
 }
 
-// rotateView returns X·Q, q being Qᵀ of k rows. It is computed in float64: in float32 the sums of rows with many equal entries,
-// as standardised counts have, are off by up to 1e-4.
+// rotateView returns X·Q, q being Qᵀ of k rows, computed in float64: in float32, sums of rows with many equal entries, as
+// standardised counts have, have errors of up to 1e-4.
 func rotateView[T kernel.Float](
 	ctx context.Context, x rows.Matrix[T], k int, q []float64, workers int,
 ) (rows.Matrix[T], error) {

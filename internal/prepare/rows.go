@@ -8,8 +8,8 @@ import (
 	"github.com/largemvc/largemvc/internal/view"
 )
 
-// Rows turns rows of new views into what the network works on: standardised, in T. A row of a training sample gets the
-// bits that it had in training. It is safe for concurrent use.
+// Rows standardises rows of new views, in T. A row of a training sample gets the bits that it had in training. It is safe for
+// concurrent use.
 type Rows[T kernel.Float] struct {
 	*Standardiser
 	along []*rows.Direction[T] // of the shifts of sparse rows
@@ -29,10 +29,10 @@ type Buffer[T kernel.Float] struct {
 	views  []rowBuffer[T]
 	inputs []rows.Matrix[T]
 
-	Other   any  // what others than Rows keep there
-	Workers int  // goroutines that may work on the samples; below 2: the caller's alone
-	Keeps   bool // keep the inputs before smoothing
-	Lengths bool // and the lengths of their rows
+	Other   any  // memory of other packages
+	Workers int  // goroutines for the samples; below 2: only the caller's
+	Keeps   bool // keeps the inputs before smoothing
+	Lengths bool // keeps the lengths of their rows too
 }
 
 // Take returns samples [lo, hi) of the views, at most room, in the memory of b.

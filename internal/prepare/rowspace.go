@@ -18,8 +18,8 @@ const (
 	columnStrip = 1024
 )
 
-// rowBasis returns k orthonormal rows (k×d, row-major, in float64) such that no row of x is further from their span than
-// about tol times its own length. It gives up, with k > limit and no rows, once there would be more than limit.
+// rowBasis returns k orthonormal rows (k×d, row-major, in float64) such that the distance of every row of x from their span is at
+// most about tol times its length. If more than limit rows are needed, it stops and returns k > limit and no rows.
 //
 // It is Gram–Schmidt over blocks of rows, done twice (L. Giraud, J. Langou, M. Rozložník, 2005: twice is enough), in
 // about 4k²d + 4(n−k)kd multiplications, nearly all of them in matrix products. A row that depends on those before it
@@ -55,14 +55,14 @@ func rowBasis[T kernel.Float](
 	return b.q, b.k, nil
 }
 
-// basis is an orthonormal basis in the making.
+// basis is an orthonormal basis while it is built.
 type basis struct {
 	d, k    int
 	workers int
 	q       []float64 // k×d
 	groups  []group   // of the rows of q
-	block   []float64 // basisRows×d: the rows at hand
-	norms   []float64 // of those rows before anything was taken from them
+	block   []float64 // basisRows×d: the current rows
+	norms   []float64 // of these rows before orthogonalisation
 }
 
 // group is some consecutive rows of q, as right-hand side of X·Qᵀ.
@@ -73,13 +73,13 @@ type group struct {
 	turned       []float64
 }
 
-// add orthogonalises the first count rows of the block and takes those that are not in the span yet.
+// add orthogonalises the first count rows of the block and adds those outside the span.
 func (b *basis) add(ctx context.Context, count int, tol float64) error {
 	if err := b.removeSpan(ctx, count); err != nil {
 		return err
 	}
 	count = b.among(count, tol)
-	// What the first round left of a row may be small, and then its part in the span was not: the second round removes it.
+	// The first round may leave a short row, in which rounding is large relative to its length: the second round removes it.
 	if err := b.removeSpan(ctx, count); err != nil {
 		return err
 	}
@@ -126,8 +126,8 @@ func (b *basis) removeSpan(ctx context.Context, count int) error {
 	})
 }
 
-// among orthonormalises the first count rows of the block among themselves, leaves out those of which no more than tol
-// of their length remains, and returns the number of rows that are left, which are the first ones then.
+// among orthonormalises the first count rows of the block among themselves. It drops rows of which at most tol of their length
+// remains, moves the others to the front and returns their number.
 func (b *basis) among(count int, tol float64) int {
 	var blas gonum.Implementation
 	kept := 0
@@ -147,7 +147,7 @@ func (b *basis) among(count int, tol float64) int {
 		copy(b.block[kept*b.d:(kept+1)*b.d], w)
 		kept++
 	}
-	for i := range kept { // the rows that are left have length 1
+	for i := range kept { // the kept rows have length 1
 		b.norms[i] = 1
 	}
 	return kept

@@ -9,11 +9,11 @@ import (
 	"github.com/largemvc/largemvc/internal/view"
 )
 
-// applySparse standardises one row of view v, which has d columns: the values that it holds, in place, and the shift
-// along the view's direction that the whole row then has.
+// applySparse standardises one row of view v, which has d columns: its stored values, in place. It returns the shift of the whole
+// row along the view's direction.
 func (s *Standardiser) applySparse(v, d int, cols []int32, x []float64) (shift float64) {
 	if o := s.omitted(v); o != nil {
-		d = len(o.kept) // and the zeros below count as values of kept columns that are zero
+		d = len(o.kept) // the zeros below are then the zeros of kept columns
 		for k, j := range cols {
 			if o.out[j] {
 				x[k] = 0
@@ -38,7 +38,7 @@ func (s *Standardiser) applySparse(v, d int, cols []int32, x []float64) (shift f
 	return 0
 }
 
-// direction returns what the rows of view v, of d columns, are shifted along if the view is sparse; nil: they are not.
+// direction returns the direction of the shifts of view v, of d columns, if the view is sparse; nil: rows have no shift.
 func direction[T kernel.Float](s *Standardiser, v, d int) *rows.Direction[T] {
 	u := make([]T, d)
 	switch s.Kind {
@@ -63,8 +63,8 @@ func direction[T kernel.Float](s *Standardiser, v, d int) *rows.Direction[T] {
 	return rows.NewDirection(u)
 }
 
-// standardiseSparse returns a sparse view as rows of T, standardised, absent rows empty. lift, if not nil, is given every row
-// that has no shift before it is rounded.
+// standardiseSparse returns a sparse view as rows of T, standardised, absent rows empty. lift, if not nil, gets every row without
+// shift before it is rounded.
 func standardiseSparse[T kernel.Float](
 	ctx context.Context, x view.View, v int, s *Standardiser, workers int, lift func(row []float64),
 ) (rows.Matrix[T], error) {
@@ -111,7 +111,7 @@ func sparseRow[T kernel.Float](
 	return row
 }
 
-// sparseMoments returns mean and variance of the columns of a sparse view: the zeros that are not held enter by their number.
+// sparseMoments returns mean and variance of the columns of a sparse view. Zeros that are not stored enter by their number.
 func sparseMoments(x view.View) (mean, variance []float64) {
 	mean, variance = make([]float64, x.Cols), make([]float64, x.Cols)
 	held := make([]int, x.Cols)

@@ -11,29 +11,29 @@ import (
 	"github.com/largemvc/largemvc/internal/view"
 )
 
-// Standardiser is a kind with what it measured on the training samples. It is safe for concurrent use.
+// Standardiser is a kind with its values from the training samples. It is safe for concurrent use.
 type Standardiser struct {
 	Kind  Kind
 	Mean  [][]float64 // per view and feature; Balanced and ZScore only
 	Scale [][]float64
 
-	Applied []bool // per view: it holds standardised values already; nil: none does
+	Applied []bool // per view: its values are standardised already; nil: none are
 
 	omissions []*omission // per view, PerSample and UnitNorm only; nil: no column is left out
 }
 
-// chunkRows is the number of rows that a goroutine takes at once.
+// chunkRows is the number of rows in one partial sum.
 const chunkRows = 512
 
-// negligible is the variance, relative to the squared mean, below which values count as constant: the rounding error of
-// their mean alone leaves about 1e-32.
+// negligible is the variance, relative to the squared mean, below which values count as constant: rounding of their mean causes
+// about 1e-32.
 const negligible = 1e-24
 
 // Apply standardises one row of view v in place.
 func (s *Standardiser) Apply(v int, row []float64) { standardise(s, v, row, row) }
 
-// standardise sets dst to a row of view v, standardised. Sums and differences are taken in float64, so that a row of float32 has
-// the bits that it has widened and rounded at the end. dst may be the row.
+// standardise sets dst to a row of view v, standardised. Sums and differences are in float64, so that a float32 row has the bits
+// of the same row in float64, rounded at the end. dst may be the row.
 func standardise[T kernel.Float](s *Standardiser, v int, dst, row []T) {
 	dst = dst[:len(row)]
 	if o := s.omitted(v); o != nil {
@@ -53,7 +53,7 @@ func standardise[T kernel.Float](s *Standardiser, v int, dst, row []T) {
 	}
 }
 
-// standardiseKept is standardiseRow of the columns that are kept, with zeros in the others. dst may be the row.
+// standardiseKept is standardiseRow for the kept columns, with zeros in the others. dst may be the row.
 func standardiseKept[T kernel.Float](kind Kind, o *omission, dst, row []T) {
 	m := len(o.kept)
 	for k, j := range o.kept { // to the front: k ≤ j
@@ -93,7 +93,8 @@ func inverseDeviation(variance, mean float64) float64 {
 	return 1 / math.Sqrt(variance)
 }
 
-// Measure measures what a kind, not Both, needs on the present rows of the training samples, of all ranks of the group.
+// Measure estimates the statistics of a kind from the present rows of the training samples, of all ranks of the group. kind must
+// not be Both.
 func Measure(ctx context.Context, g *ranks.Group, kind Kind, views []view.View, workers int) (*Standardiser, error) {
 	s := &Standardiser{Kind: kind}
 	switch kind {
@@ -157,7 +158,7 @@ func moments(ctx context.Context, g *ranks.Group, x view.View, workers int) (mea
 	return mean, variance, err
 }
 
-// columnSums sets total to what add makes of the present rows of a view, on all ranks, summed over chunks.
+// columnSums sets total to the sums of add over the present rows of a view, on all ranks, by chunks.
 func columnSums(
 	ctx context.Context, g *ranks.Group, x view.View, workers int, total []float64, add func(row, sum []float64),
 ) (count int, err error) {
@@ -182,9 +183,9 @@ func columnSums(
 	return int(sum[x.Cols]), nil
 }
 
-// Standardise returns the views as rows of T, standardised, absent rows zero. With overwrite, views that are already
-// held in T are changed in place, once it is sure that all ranks of the group can use all views. Views outside memory that have
-// no room in it are standardised whenever their rows are needed.
+// Standardise returns the views as rows of T, standardised, absent rows zero. With overwrite, it changes views that are already
+// in T in place, after all ranks of the group have found their views usable. Views outside memory without room in memory are
+// standardised at each read.
 func Standardise[T kernel.Float](
 	ctx context.Context, g *ranks.Group, views []view.View, s *Standardiser, workers int, overwrite bool,
 ) ([]rows.Matrix[T], error) {

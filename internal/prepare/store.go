@@ -7,7 +7,7 @@ import (
 	"github.com/largemvc/largemvc/internal/safetensors"
 )
 
-// Save appends what was measured on the training samples.
+// Save appends the values from the training samples.
 func (s *Standardiser) Save(f *safetensors.File) {
 	for v, mean := range s.Mean {
 		f.Tensors = append(f.Tensors, safetensors.Float64s(fmt.Sprintf("mean.%d", v), mean, len(mean)),
@@ -27,10 +27,10 @@ func (s *Standardiser) Save(f *safetensors.File) {
 	}
 }
 
-// constantName is the tensor that marks the columns of view v that are left out; absent where none is.
+// constantName is the tensor that marks the omitted columns of view v; absent if there are none.
 func constantName(v int) string { return fmt.Sprintf("constant.%d", v) }
 
-// readOmission reads the columns of view v, of d columns, that are left out.
+// readOmission reads the omitted columns of view v, of d columns.
 func readOmission(in *file.Tensors, v, d int) *omission {
 	if !in.Has(constantName(v)) {
 		return nil
@@ -50,7 +50,7 @@ func readOmission(in *file.Tensors, v, d int) *omission {
 	return o
 }
 
-// Read reads what Save wrote for views of the given features; in has the first error.
+// Read reads the result of Save for views of the given features; in has the first error.
 func Read(in *file.Tensors, kind Kind, dims []int) *Standardiser {
 	s := &Standardiser{Kind: kind}
 	for v, d := range dims {

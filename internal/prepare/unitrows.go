@@ -11,12 +11,11 @@ import (
 	"github.com/largemvc/largemvc/internal/view"
 )
 
-// FewFeatures is the number of features below which rows at norm 1 lose too much of what they say.
+// FewFeatures is the number of features below which rows at norm 1 lose too much information.
 const FewFeatures = 17
 
-// Length returns the value of a feature that is added to the rows of a view of few features before they are taken to norm 1, so
-// that their length is not lost; 0 for none. It is half of the length that standardised rows have on average: with all of it
-// rows of average length lie close together.
+// Length returns an additional feature for the rows of a view of few features, so that scaling to norm 1 keeps their length; 0
+// for none. It is half of the mean length of standardised rows: with all of it, rows of average length lie close together.
 func Length(k Kind, d int) float64 {
 	if d >= FewFeatures {
 		return 0
@@ -24,8 +23,7 @@ func Length(k Kind, d int) float64 {
 	return k.averageLength(d) / 2
 }
 
-// averageLength is the length that standardised rows have on average, 0 where the standardisation of columns does not give them
-// one.
+// averageLength is the mean length of standardised rows, 0 if the standardisation of columns does not fix it.
 func (k Kind) averageLength(d int) float64 {
 	switch k {
 	case ZScore:
@@ -36,7 +34,7 @@ func (k Kind) averageLength(d int) float64 {
 	return 0
 }
 
-// Width is the number of features of rows at norm 1 of a view of d features, with the feature that keeps their length.
+// Width is the number of features of rows at norm 1 of a view of d features, with the additional feature.
 func Width(d int, length float64) int {
 	if length > 0 {
 		return d + 1
@@ -44,9 +42,9 @@ func Width(d int, length float64) int {
 	return d
 }
 
-// UnitRows returns one view standardised, its rows, followed by the length if that is not 0, at norm 1, or 0 where nothing is
-// left of them or the view is absent. A dense view is standardised whenever it is read, which takes no memory that grows with
-// it.
+// UnitRows returns the standardised rows of one view, with the additional feature if length is not 0, at norm 1. A row is 0 if
+// standardisation leaves nothing of it or the view is absent. A dense view is standardised at each read, so that it takes no
+// memory that grows with the view.
 func UnitRows[T kernel.Float](
 	ctx context.Context, s *Standardiser, x view.View, v int, length float64, workers int,
 ) (rows.Matrix[T], error) {
@@ -75,7 +73,7 @@ func UnitRows[T kernel.Float](
 		m.SquaredNorms(lo, hi, q[:hi-lo])
 		for i := lo; i < hi; i++ {
 			f := T(1 / math.Sqrt(q[i-lo]))
-			if q[i-lo] > 0 && !math.IsInf(float64(f), 1) { // else rounding alone is left of the row
+			if q[i-lo] > 0 && !math.IsInf(float64(f), 1) { // else the row is rounding error
 				factor[i] = f
 			}
 		}
@@ -84,16 +82,16 @@ func UnitRows[T kernel.Float](
 	return rows.NewScaled(m, factor), err
 }
 
-// Before has the inputs of some samples before they are smoothed.
+// Before holds the inputs of some samples before smoothing.
 type Before[T kernel.Float] struct {
 	Rows     []rows.Matrix[T]
 	Lengths  [][]float64 // of the standardised rows, for each input (see Lengths)
-	Features []float64   // features that are not constant, for each input
+	Features []float64   // number of features that are not constant, for each input
 }
 
-// Lengths sets dst to the norms that rows x of UnitRows, in memory, had before they were taken to norm 1. Their unit makes the
-// mean of their squares over the training samples the number of features of the view that are not constant. It returns that
-// number. Standardisations that take each row by itself give all rows the same norm.
+// Lengths sets dst to the norms of rows x of UnitRows, in memory, before the scaling to norm 1. Their unit makes the mean square
+// over the training samples equal to the number of features that are not constant. Lengths returns this number. Standardisations
+// of single rows give all rows the same norm.
 func Lengths[T kernel.Float](s *Standardiser, v int, length float64, x rows.Matrix[T], dst []float64) float64 {
 	_, d := x.Dims()
 	if length > 0 {
@@ -129,21 +127,20 @@ func Lengths[T kernel.Float](s *Standardiser, v int, length float64, x rows.Matr
 // tiny is the square of a norm below which values may be too small for float32, or the inverse of the norm too large.
 const tiny = 1e-60
 
-// liftTiny brings a row of tiny values to norm 1 while it is in float64, which has room for them and for the factor. Other rows
-// stay as they are.
+// liftTiny scales a row of tiny values to norm 1 in float64, whose range suffices. Other rows do not change.
 func liftTiny(row []float64) {
 	if q := kernel.SumSquares(row, 0); q > 0 && q < tiny {
 		kernel.Affine(row, row, 1/math.Sqrt(q), 0)
 	}
 }
 
-// denseUnitRows are the rows of a dense view, standardised and at norm 1.
+// denseUnitRows holds the rows of a dense view, standardised and at norm 1.
 type denseUnitRows[T kernel.Float] struct {
 	standardiser *Standardiser
 	view         view.View
 	index        int
-	length       float64 // the further feature; 0: there is none
-	cols         int     // features, the further one included
+	length       float64 // the additional feature; 0: there is none
+	cols         int     // features, with the additional one
 }
 
 var (
@@ -151,15 +148,13 @@ var (
 	_ rows.Matrix[float64] = (*denseUnitRows[float64])(nil)
 )
 
-// unitScratch is room for some rows.
 type unitScratch[T kernel.Float] struct {
 	row   []float64
 	block []T
-	dense rows.Dense[T] // the block
+	dense rows.Dense[T] // the current block
 }
 
-// unitPools hold scratch that was given back, of float32 and of float64. They outlive the rows, for those of a new sample are
-// gone soon.
+// unitPools hold released scratch, of float32 and of float64. They are global because the rows of a new sample are short-lived.
 var unitPools [2]sync.Pool
 
 func unitPool[T kernel.Float]() *sync.Pool {
@@ -186,7 +181,7 @@ func (m *denseUnitRows[T]) get(n int) *unitScratch[T] {
 	return s
 }
 
-// squares sets row to a row that is present, standardised, and returns the square of its norm.
+// squares sets row to a present row, standardised, and returns its squared norm.
 func (m *denseUnitRows[T]) squares(i int, row []float64) float64 {
 	own := row[:m.view.Cols]
 	m.view.Row(i, own)

@@ -13,7 +13,7 @@ import (
 	"github.com/largemvc/largemvc/internal/view"
 )
 
-// LargestNorm bounds the rows that are taken as they are: with room for sums of their squares in T.
+// LargestNorm bounds the norm of rows that are not standardised: sums of their squares fit in T.
 func LargestNorm[T kernel.Float]() float64 {
 	if kernel.Is32[T]() {
 		return 1e18
@@ -21,8 +21,8 @@ func LargestNorm[T kernel.Float]() float64 {
 	return 1e150
 }
 
-// Usable returns an error for a view that is zero everywhere after preprocessing, on all ranks of the group, or, taken as it is,
-// too large for T.
+// Usable returns an error for a view that is zero everywhere after preprocessing, on all ranks of the group, or that is not
+// standardised and too large for T.
 func Usable[T kernel.Float](ctx context.Context, g *ranks.Group, s *Standardiser, x view.View, v, workers int) error {
 	var alive atomic.Bool
 	err := parallel.For(ctx, workers, (x.Rows+chunkRows-1)/chunkRows, func(_, c int) error {
@@ -53,7 +53,7 @@ func Usable[T kernel.Float](ctx context.Context, g *ranks.Group, s *Standardiser
 	if alive.Load() {
 		anywhere[0] = 1
 	}
-	if err := g.SumInts("what is left of a view", anywhere); err != nil {
+	if err := g.SumInts("the rows of a view that are not zero", anywhere); err != nil {
 		return err
 	}
 	if anywhere[0] == 0 {
@@ -62,7 +62,7 @@ func Usable[T kernel.Float](ctx context.Context, g *ranks.Group, s *Standardiser
 	return nil
 }
 
-// squares returns a function that tells the squared norm of a row of view v after preprocessing.
+// squares returns a function for the squared norm of a row of view v after preprocessing.
 func squares[T kernel.Float](s *Standardiser, x view.View, v int) func(i int) float64 {
 	if x.Sparse == nil {
 		buf, row := make([]float64, x.Cols), make([]T, x.Cols)
@@ -88,12 +88,12 @@ func squares[T kernel.Float](s *Standardiser, x view.View, v int) func(i int) fl
 	}
 }
 
-// InPlace says whether a view is standardised in its own memory.
+// InPlace reports whether a view is standardised in its own memory.
 func InPlace[T kernel.Float](x view.View, overwrite bool) bool {
 	return overwrite && view.Own[T](x) != nil
 }
 
-// nothingLeft explains a view that is zero everywhere after preprocessing.
+// nothingLeft returns the error for a view that is zero everywhere after preprocessing.
 func (s *Standardiser) nothingLeft(x view.View, v int) error {
 	switch s.Kind {
 	case PerSample:
@@ -114,5 +114,5 @@ func (s *Standardiser) nothingLeft(x view.View, v int) error {
 	return view.Wrong(v, -1, "%s has %w: every value is zero, or too small to be squared", x.Label(v), ErrNothingLeft)
 }
 
-// ErrNothingLeft is that of a view that is zero everywhere after preprocessing.
+// ErrNothingLeft is the error for a view that is zero everywhere after preprocessing.
 var ErrNothingLeft = errors.New("nothing to cluster")

@@ -11,22 +11,22 @@ import (
 )
 
 const (
-	// fillSteps is the number of steps in which rows of absent views are filled for the graph, and startFillSteps that for the
-	// search of the start. Nearly all are reached in two; the others bring rows of neighbours that both lack a view together.
+	// fillSteps is the number of steps that fill rows of absent views for the graph, and startFillSteps for the initial
+	// clustering. Two steps reach nearly all rows; the others average rows of neighbours that both lack a view.
 	fillSteps      = 10
 	startFillSteps = 5
 )
 
-// Incomplete says whether an input lacks a row, of any rank of a group. The ranks have masks of the same views: of those that are
-// absent on any of them.
+// Incomplete reports whether an input lacks a row on any rank of a group. All ranks have a mask for a view that is absent on any
+// of them.
 func Incomplete[T kernel.Float](g *ranks.Group, blocks []neighbor.Block[T]) bool {
 	return slices.ContainsFunc(blocks, func(b neighbor.Block[T]) bool {
 		return g != nil && b.Present != nil || slices.Contains(b.Present, false)
 	})
 }
 
-// Filled returns inputs in which the rows of absent views are those of neighbours, in memory of their own. The neighbours are
-// those of a graph of the rows that are there. Where nothing is absent, these are the blocks themselves.
+// Filled returns a copy of the inputs in which neighbours' rows fill absent rows. The neighbours come from a graph of the present
+// rows. If nothing is absent, it returns the blocks.
 func (s *Inputs[T]) Filled(ctx context.Context, blocks []neighbor.Block[T], n int, o Options) ([]neighbor.Block[T], error) {
 	if !Incomplete(o.Group, blocks) {
 		return blocks, nil
@@ -43,8 +43,8 @@ func (s *Inputs[T]) Filled(ctx context.Context, blocks []neighbor.Block[T], n in
 	return filled, ofNeighbors(ctx, err)
 }
 
-// StartRows returns what the start of a network clusters in place of the smoothed inputs in the blocks: the same rows, those
-// of absent views filled along the graph. Zeros would show k-means which views are there before anything else.
+// StartRows returns the rows for the initial clustering: the smoothed inputs in the blocks, with absent rows filled along the
+// graph. With zeros, k-means would separate samples mainly by their absent views.
 func (s *Graph[T]) StartRows(
 	ctx context.Context, blocks []neighbor.Block[T], n int, o Options,
 ) ([]rows.Matrix[T], error) {

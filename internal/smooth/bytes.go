@@ -10,26 +10,26 @@ import (
 	"github.com/largemvc/largemvc/neighbor"
 )
 
-// Bytes is the memory that the inputs of some samples take.
+// Bytes is the memory of the inputs of some samples (bytes).
 type Bytes struct {
 	Columns []int // of the inputs
-	Inputs  int64 // what holds their rows, the caller's own views among it where they are replaced
-	Graph   int64 // of the neighbours, with what new samples need
-	Work    int64 // of the smoothing, and of filling before it, given back after it
-	Start   int64 // what the search of the start sees in their place, given back after it; 0 if no sample lacks a view
+	Inputs  int64 // of their rows, with the caller's views if inputs replace them
+	Graph   int64 // of the neighbours, with the data for new samples
+	Work    int64 // of smoothing, and of filling before it, released afterwards
+	Start   int64 // of the rows for the initial clustering, released afterwards; 0 if no sample lacks a view
 	Atoms   int   // landmarks of all spaces; 0 with exact neighbours
-	Idle    []int // columns of the views in whose memory there is no input
+	Idle    []int // columns of the views whose memory holds no input
 }
 
-// Bytes returns the memory for the inputs of views, in numbers of size bytes. With Overwrite, dense views count as held in
-// memory that inputs can take the place of.
+// Bytes returns the memory for the inputs of views, in numbers of size bytes. With Overwrite, dense views count as memory that
+// inputs can use.
 func (o Options) Bytes(views []view.View, size int64) Bytes {
 	out := Bytes{}
 	n, dims := views[0].Rows, make([]int, len(views))
 	for v, x := range views {
 		dims[v] = x.Cols
 	}
-	var free, own []int // columns of the views' own memory that no input has, and all of them
+	var free, own []int // columns of the views' memory without an input, and all of them
 	for _, v := range widestFirst(dims) {
 		d := dims[v]
 		if o.Overwrite && views[v].Sparse == nil {
@@ -80,17 +80,17 @@ func (o Options) Bytes(views []view.View, size int64) Bytes {
 	}
 	if lacking(views) {
 		out.Start = filled
-		if out.Work += out.Graph; !o.Searched(n) { // a graph before that of filled rows, which exact neighbours keep
+		if out.Work += out.Graph; !o.Searched(n) { // an earlier graph without filled rows, which exact neighbours keep
 			out.Work += filled
 		}
 	}
-	if samples := int64(trust.SampleCount(n)); !o.Searched(n) { // those that trust in views compares others with
+	if samples := int64(trust.SampleCount(n)); !o.Searched(n) { // samples that trust in views compares others with
 		out.Graph += filled / int64(n) * samples
 	}
 	return out
 }
 
-// Last is the memory of what new samples need where the representation of n samples, in so many columns, is smoothed too.
+// Last returns the memory for new samples if the representation of n samples, with the given columns, is smoothed too.
 func (b *Bytes) Last(n, columns int, size int64) int64 {
 	if b.Atoms > 0 {
 		n = b.Atoms
@@ -98,12 +98,10 @@ func (b *Bytes) Last(n, columns int, size int64) int64 {
 	return int64(n) * int64(neighbor.Stride(columns)) * size
 }
 
-// lacking says whether a sample lacks a view.
 func lacking(views []view.View) bool {
 	return slices.ContainsFunc(views, func(x view.View) bool { return slices.Contains(x.Present, false) })
 }
 
-// graphBytes is the memory of a Graph and of the filters.
 func (o Options) graphBytes(n int, columns []int, size int64, lacking bool) int64 {
 	spaces := int64(len(columns) + len(o.Kind.Parts()))
 	rows, stride := int64(n), int64(0)
@@ -115,13 +113,12 @@ func (o Options) graphBytes(n int, columns []int, size int64, lacking bool) int6
 		return 2*rows*stride*size + rows*k*spaces*12 + rows*k*spaces*(12+size)
 	}
 	links := rows * nearestLandmarks * spaces * (16 + 2*size)
-	if lacking && size < 8 { // their weights in float64 too
+	if lacking && size < 8 { // the weights in float64 too
 		links += rows * nearestLandmarks * spaces * 8
 	}
 	return links + o.landmarks(n)*spaces*stride*size
 }
 
-// landmarks is the number of landmarks of a space.
 func (o Options) landmarks(n int) int64 {
 	if o.Landmarks > 0 {
 		return int64(o.Landmarks)

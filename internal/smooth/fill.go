@@ -12,8 +12,8 @@ import (
 	"github.com/largemvc/largemvc/neighbor"
 )
 
-// Fill makes the rows of the inputs, which with Options.Overwrite take the place of the views in the caller's memory where
-// they fit there. It returns the views whose memory may be written to and has no input.
+// Fill makes the rows of the inputs. With Options.Overwrite it writes them to the caller's memory of the views, if they fit
+// there. It returns the views whose memory may be written and holds no input.
 func (s *Inputs[T]) Fill(ctx context.Context, views []view.View, o Options) ([]neighbor.Block[T], []view.View, error) {
 	blocks := make([]neighbor.Block[T], len(s.Inputs))
 	dims := make([]int, len(views))
@@ -21,7 +21,7 @@ func (s *Inputs[T]) Fill(ctx context.Context, views []view.View, o Options) ([]n
 		dims[v] = x.Cols
 	}
 	var free []spare[T]
-	var own []view.View // of these
+	var own []view.View // views whose memory may be written
 	for _, v := range widestFirst(dims) {
 		x := views[v]
 		if o.Overwrite {
@@ -43,8 +43,8 @@ func (s *Inputs[T]) Fill(ctx context.Context, views []view.View, o Options) ([]n
 	return blocks, idle, nil
 }
 
-// widestFirst returns the numbers of views by their width, in which order inputs take the place of views: what a wide one
-// leaves has room for those of narrow ones.
+// widestFirst returns the numbers of views by decreasing width. Inputs replace views in this order: the memory that a wide view
+// leaves has room for narrow ones.
 func widestFirst(dims []int) []int {
 	order := make([]int, len(dims))
 	for v := range order {
@@ -54,14 +54,14 @@ func widestFirst(dims []int) []int {
 	return order
 }
 
-// spare is the memory of a view that is being replaced by inputs: of each row, the columns from taken on.
+// spare is the memory of a view that inputs replace: of each row, the columns from taken on.
 type spare[T kernel.Float] struct {
 	x           []T
 	cols, taken int
 }
 
-// fill makes the blocks of the inputs that come from view v, in free memory where they fit: that of views which were filled
-// before, and of v.
+// fill makes the blocks of the inputs that come from view v, in free memory if they fit: of views that were filled earlier, and
+// of v.
 func (s *Inputs[T]) fill(ctx context.Context, blocks []neighbor.Block[T], v int, x view.View, free []spare[T], o Options) error {
 	var mine []int
 	units := make([]rows.Matrix[T], len(blocks))
@@ -90,7 +90,7 @@ func (s *Inputs[T]) fill(ctx context.Context, blocks []neighbor.Block[T], v int,
 			buffers[worker] = make([][]T, len(mine))
 		}
 		parts := buffers[worker]
-		for i, k := range mine { // All of them before the first is written: it may lie where the view's rows are.
+		for i, k := range mine { // Compute all of them before writing the first: it may overlap the view's rows.
 			parts[i] = s.rows(k, units[k], lo, hi, parts[i])
 		}
 		for i, k := range mine {
@@ -103,7 +103,7 @@ func (s *Inputs[T]) fill(ctx context.Context, blocks []neighbor.Block[T], v int,
 	})
 }
 
-// fillRows is the number of rows that a goroutine takes to their directions at once.
+// fillRows is the number of rows that a goroutine projects at once.
 const fillRows = 256
 
 // Matrices returns the n rows of the blocks.

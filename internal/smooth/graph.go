@@ -18,24 +18,24 @@ import (
 // Graph joins the training samples to their neighbours.
 type Graph[T kernel.Float] struct {
 	index  *neighbor.Index[T]
-	before []neighbor.Block[T] // the inputs before they were smoothed, which an index of exact neighbours needs; else nil
+	before []neighbor.Block[T] // the inputs before smoothing, for an index of exact neighbours; else nil
 }
 
 // Operator returns the graph as a matrix.
 func (s *Graph[T]) Operator() neighbor.Operator { return s.index.Operator() }
 
-// nearestLandmarks is the number of landmarks that a sample is joined to, where there are more.
+// nearestLandmarks is the number of landmarks that a sample is linked to, if there are more.
 const nearestLandmarks = 5
 
-// nearestOf returns that number for a number of landmarks, or for their upper bound if that is less than a few dozen.
+// nearestOf returns this number for a number of landmarks, or for an upper bound of fewer than a few dozen.
 func nearestOf(landmarks int) int { return min(nearestLandmarks, max(landmarks-1, 1)) }
 
-// Searched says whether the neighbours of n samples are searched among all of them. A single sample cannot be a landmark for
+// Searched reports whether the neighbours of n samples are searched among all of them. A single sample cannot be a landmark for
 // others.
 func (o Options) Searched(n int) bool { return n <= max(o.Exact, 1) }
 
-// steps is the number of steps of the filter for n samples. Of two samples each is the other's only neighbour, and a step
-// would make one of them.
+// steps returns the number of steps of the filter for n samples. Of two samples each is the other's only neighbour, and a step
+// would make them equal.
 func (o Options) steps(n int) int {
 	if n <= 2 {
 		return 0
@@ -43,17 +43,18 @@ func (o Options) steps(n int) int {
 	return o.Steps
 }
 
-// Filters says whether anything of n samples is smoothed.
+// Filters reports whether inputs of n samples are smoothed.
 func (o Options) Filters(n int) bool { return o.steps(n) > 0 }
 
-// spaces are where neighbours are sought: half of the graph comes from the inputs of each standardisation side by side, a view
-// that is no input in one taking part with the input that it has; the other half from single inputs, of each view alike.
+// spaces returns the spaces of the search for neighbours. Half of the weight goes to the inputs of each standardisation side by
+// side; a view without an input in one standardisation takes part with its other input. Half goes to single inputs, equally for
+// each view.
 //
-// Side by side, samples that lack views count with the rows that these were filled with, if any were. By a single view none is
-// joined that lacks it.
+// Side by side, samples that lack views count with their filled rows, if rows were filled. In the graph of a single view, a
+// sample that lacks it has no neighbours.
 func (s *Inputs[T]) spaces(filled bool) []neighbor.Space {
 	groups := s.sides()
-	times, total := make([]float64, len(s.Inputs)), 0.0 // that inputs are in groups
+	times, total := make([]float64, len(s.Inputs)), 0.0 // how often an input is in a group
 	for _, g := range groups {
 		for _, k := range g {
 			times[k]++
@@ -113,14 +114,14 @@ func (s *Inputs[T]) firstOf(view int) int {
 	return slices.IndexFunc(s.Inputs, func(in prepare.Input) bool { return in.View == view })
 }
 
-// Join builds the graph of the samples of all ranks, of which this one has n, whose rows, before they are smoothed, are in
-// the blocks. filled are what Filled has made of them.
+// Join builds the graph of the samples of all ranks. This rank has n of them, and blocks holds their rows before smoothing.
+// filled is the result of Filled.
 func (s *Inputs[T]) Join(ctx context.Context, blocks, filled []neighbor.Block[T], n int, o Options) (*Graph[T], error) {
 	g, err := s.join(ctx, blocks, filled, n, o)
 	return g, ofNeighbors(ctx, err)
 }
 
-// index returns the settings of the graph of the samples; n of them are here.
+// index returns the settings of the graph of the samples; this process has n of them.
 func (o Options) index(n int) neighbor.Config {
 	n = o.Group.Total(n)
 	cfg := neighbor.Config{
@@ -154,12 +155,12 @@ func (s *Inputs[T]) join(ctx context.Context, blocks, filled []neighbor.Block[T]
 		return nil, err
 	}
 	lacking, cfg := Incomplete(o.Group, blocks), o.index(n)
-	cfg.Single = !lacking // else what is weighed by who has a view would be rounded otherwise
+	cfg.Single = !lacking // else rounding would change the weights for absent views
 	g.index, err = neighbor.Build(ctx, x, s.spaces(lacking), cfg)
 	return g, err
 }
 
-// ofNeighbors says where an error comes from, unless it is the context's.
+// ofNeighbors adds the source to an error, unless it is the context's.
 func ofNeighbors(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err
@@ -188,13 +189,13 @@ func viewsOfBlocks[T kernel.Float](blocks []neighbor.Block[T], n int) ([]neighbo
 	return out, nil
 }
 
-// Smooth smooths the n rows of the blocks along the graph and returns what does the same to new samples. A neighbor.GrowthError
+// Smooth smooths the n rows of the blocks along the graph and returns the transform for new samples. A neighbor.GrowthError
 // counts views, not blocks.
 func (s *Graph[T]) Smooth(
 	ctx context.Context, in *Inputs[T], blocks []neighbor.Block[T], n int, o Options,
 ) (*Transform[T], error) {
 	judging, total := &judging[T]{seed: o.Seed, look: in.look}, o.Group.Total(n)
-	if s.before == nil { // The rows that trust needs are about to change.
+	if s.before == nil { // Smoothing will change the rows that trust needs.
 		some, samples, err := collected(ctx, blocks, n, trust.Samples(total, o.Seed), o)
 		if err != nil {
 			return nil, err
@@ -204,7 +205,7 @@ func (s *Graph[T]) Smooth(
 	}
 	filters, err := neighbor.Smooth(ctx, s.Operator(), blocks, o.steps(total), o.Workers)
 	if err != nil {
-		if grown := (*neighbor.GrowthError)(nil); errors.As(err, &grown) { // it counts blocks
+		if grown := (*neighbor.GrowthError)(nil); errors.As(err, &grown) { // grown counts blocks
 			err = &neighbor.GrowthError{View: in.Inputs[grown.View].View, Steps: grown.Steps}
 		}
 		return nil, ofNeighbors(ctx, err)
@@ -213,9 +214,9 @@ func (s *Graph[T]) Smooth(
 	return &Transform[T]{in, s, filters, nil, judging}, nil
 }
 
-// makeEqual gives samples that are equal in all inputs what the filter has made of the first of them. With exact neighbours
-// their places in the graph differ, if only because nobody is a neighbour of its own; a new sample that is equal to them
-// could not tell which it is. Landmarks see nothing but the values.
+// makeEqual gives samples that are equal in all inputs the filtered rows of the first of them. With exact neighbours their links
+// differ, because no sample is its own neighbour. A new sample that is equal to them has one result. Landmarks depend only on the
+// values.
 func (s *Graph[T]) makeEqual(blocks []neighbor.Block[T]) {
 	if s.before == nil {
 		return

@@ -1,6 +1,6 @@
-// Package smooth makes the inputs of a network that knows of neighbours: every view in one or both standardisations, rows at
-// norm 1, in its leading singular directions, smoothed along the graph of the samples' neighbours. What it measured on the
-// training samples takes new ones the same way, and can be saved.
+// Package smooth makes the inputs of a network with neighbours. Every view has one or both standardisations, rows at norm 1, in
+// its leading singular directions, smoothed along the graph of the samples' neighbours. The measured values transform new samples
+// in the same way, and can be saved.
 package smooth
 
 import (
@@ -19,39 +19,38 @@ import (
 	"github.com/largemvc/largemvc/neighbor"
 )
 
-// Options say how inputs are made.
 type Options struct {
 	Kind       prepare.Kind
 	Neighbors  int    // k of the graph
-	Directions int    // singular directions that are kept of each view; 0: all
+	Directions int    // singular directions kept of each view; 0: all
 	Steps      int    // of the filter
-	Exact      int    // the number of samples up to which neighbours are searched, with landmarks above
-	Landmarks  int    // 0: as many as neighbor.DefaultLandmarks says
+	Exact      int    // largest number of samples with exact neighbours, with landmarks above
+	Landmarks  int    // 0: neighbor.DefaultLandmarks
 	Seed       uint64 // of the directions and the landmarks
 	Workers    int
-	Overwrite  bool // inputs may take the place of the views in the caller's memory
+	Overwrite  bool // inputs may replace the views in the caller's memory
 
-	// Device makes the products of the searches for directions and neighbours; nil: they are made here. Rows are taken to their
-	// directions here in any case, for those of a new sample are to have the bits of an equal one in training.
+	// Device, if not nil, computes the products of the searches for directions and neighbours. Projections are computed here in
+	// any case, so that a new sample has the bits of an equal training sample.
 	Device rows.Device
 
-	Group *ranks.Group // processes that hold the other rows; nil: these are all
+	Group *ranks.Group // processes that hold the other rows; nil: there are none
 }
 
-// Standardised are the views in the standardisations that leave something of them.
+// Standardised holds the views in the standardisations that do not make them zero.
 type Standardised struct {
 	Inputs  []prepare.Input // their Columns are those of rows at norm 1
 	prepare []*prepare.Standardiser
 	part    []int // of each input, its place in prepare
 }
 
-// Standardise measures the standardisations that kind stands for and leaves out what is zero everywhere, on all ranks of a group.
+// Standardise measures the standardisations of kind and leaves out inputs that are zero everywhere, on all ranks of a group.
 func Standardise[T kernel.Float](
 	ctx context.Context, g *ranks.Group, views []view.View, kind prepare.Kind, workers int,
 ) (*Standardised, error) {
 	s := &Standardised{}
 	kinds := kind.Parts()
-	left := make([][]bool, len(kinds)) // of each standardisation and view, whether it leaves something
+	left := make([][]bool, len(kinds)) // for each standardisation and view, whether it is not zero
 	for q, kind := range kinds {
 		st, err := prepare.Measure(ctx, g, kind, views, workers)
 		if err != nil {
@@ -70,7 +69,7 @@ func Standardise[T kernel.Float](
 		for v, x := range views {
 			if !left[q][v] ||
 				kind == prepare.PerSample && s.varying(q, v, x) < prepare.FewFeatures && left[len(kinds)-1][v] && len(kinds) > 1 {
-				continue // Of a row of few features, its mean and its length are most of what it says.
+				continue // In a row of few features, the mean and the length have most of the information.
 			}
 			length := prepare.Length(kind, s.varying(q, v, x))
 			s.Inputs = append(
@@ -91,18 +90,18 @@ func Standardise[T kernel.Float](
 	return s, nil
 }
 
-// varying returns how many features of view v are not constant, by part q.
+// varying returns the number of features of view v that are not constant, by part q.
 func (s *Standardised) varying(q, v int, x view.View) int { return x.Cols - s.prepare[q].LeftOut(v) }
 
-// LeftOut returns how many features of view v are left out because they are constant.
+// LeftOut returns the number of features of view v that are left out because they are constant.
 func (s *Standardised) LeftOut(v int) int { return s.prepare[0].LeftOut(v) }
 
-// InputCounts returns how many inputs Standardise makes of views, at least and at most: where there are two of a view, one of
-// them may have nothing left.
+// InputCounts returns the least and the largest number of inputs that Standardise makes of views: if a view has two, one of them
+// may be zero.
 func InputCounts(views []view.View, kind prepare.Kind) (least, most int) {
 	for _, x := range views {
 		least++
-		if x.Cols < prepare.FewFeatures { // which are seen in one standardisation alone
+		if x.Cols < prepare.FewFeatures { // which has one standardisation only
 			most++
 		} else {
 			most += len(kind.Parts())
@@ -111,7 +110,7 @@ func InputCounts(views []view.View, kind prepare.Kind) (least, most int) {
 	return least, most
 }
 
-// UnitRows returns the rows of input k at norm 1. x is the view that it comes from, in training or of new samples.
+// UnitRows returns the rows of input k at norm 1. x is the view of the input, in training or of new samples.
 func UnitRows[T kernel.Float](ctx context.Context, s *Standardised, k int, x view.View, workers int) (rows.Matrix[T], error) {
 	return prepare.UnitRows[T](ctx, s.prepare[s.part[k]], x, s.Inputs[k].View, s.Inputs[k].Length, workers)
 }
@@ -120,18 +119,18 @@ func UnitRows[T kernel.Float](ctx context.Context, s *Standardised, k int, x vie
 type Inputs[T kernel.Float] struct {
 	*Standardised
 	directions []direction[T] // of the inputs
-	look       []appearance   // of the views, for trust in them; nil of one alone
+	look       []appearance   // of the views, for trust in them; nil for a single view
 }
 
-// direction is where the rows of an input are projected to; the zero value keeps all columns.
+// direction is the basis that the rows of an input are projected to; the zero value keeps all columns.
 type direction[T kernel.Float] struct {
 	basis     *spectral.Basis   // of its columns
-	span      *spectral.RowSpan // in its place for sparse rows of very many columns
+	span      *spectral.RowSpan // in place of basis, for sparse rows of very many columns
 	projector projector[T]
 }
 
-// DirectionPasses is the number of passes over a view in which its directions are found. They need not be exact: what
-// matters is that they hold nearly all of the view.
+// DirectionPasses is the number of passes over a view that find its directions. They need not be exact, as long as they contain
+// nearly all of the view.
 const DirectionPasses = 4
 
 // Find measures the standardisations and directions of the views.
@@ -143,7 +142,7 @@ func Find[T kernel.Float](ctx context.Context, views []view.View, o Options) (*I
 		return nil, err
 	}
 	s := &Inputs[T]{Standardised: standardised, directions: make([]direction[T], len(standardised.Inputs))}
-	var wide []int // the inputs that directions are found of
+	var wide []int // the inputs with directions
 	for k := range s.Inputs {
 		if in := &s.Inputs[k]; o.Directions > 0 && o.Directions < in.Columns {
 			wide = append(wide, k)
@@ -159,7 +158,7 @@ func Find[T kernel.Float](ctx context.Context, views []view.View, o Options) (*I
 	return s, err
 }
 
-// findDirections finds the directions of some inputs, in a work of total steps, of which the first is done and each is one.
+// findDirections finds the directions of some inputs. Each is a step of a work of total steps, after the first one.
 func (s *Inputs[T]) findDirections(ctx context.Context, views []view.View, wide []int, total int, o Options) error {
 	if o.Group != nil {
 		return s.findOnRanks(ctx, views, wide, o)
@@ -177,13 +176,13 @@ func (s *Inputs[T]) findDirections(ctx context.Context, views []view.View, wide 
 	return nil
 }
 
-// search returns the settings of a search for directions of rows that are all here.
+// search returns the settings of a search for directions if all rows are in this process.
 func (o Options) search(rank int) spectral.Config {
 	return spectral.Config{Rank: rank, Iterations: DirectionPasses, Seed: o.Seed, Workers: o.Workers, Device: o.Device}
 }
 
-// findDirection finds the leading directions of rows, in the form that takes less memory. Dense directions of many rows are those
-// of some, whose singular values stand for all.
+// findDirection finds the leading directions of rows, in the form that takes less memory. Dense directions of many rows come from
+// some of them, whose singular values approximate those of all.
 func findDirection[T kernel.Float](ctx context.Context, x rows.Matrix[T], cfg spectral.Config) (to direction[T], err error) {
 	if !spectral.Spans(x, cfg.Rank) {
 		some := rows.Thin([]rows.Matrix[T]{x}, spectral.EnoughRows)
@@ -205,8 +204,8 @@ func findDirection[T kernel.Float](ctx context.Context, x rows.Matrix[T], cfg sp
 	return to, err
 }
 
-// rows returns rows [lo, hi) of input k, given at norm 1, in its directions, with the stride that operators multiply, in buf
-// where there is room. Columns from those of the input on are zero or what buf held there.
+// rows returns rows [lo, hi) of input k, given at norm 1, in its directions, with the stride for operators, in buf if there is
+// room. The padding is zero or old content of buf.
 func (s *Inputs[T]) rows(k int, unit rows.Matrix[T], lo, hi int, buf []T) []T {
 	columns := s.Inputs[k].Columns
 	ld := neighbor.Stride(columns)

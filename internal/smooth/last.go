@@ -10,16 +10,15 @@ import (
 	"github.com/largemvc/largemvc/neighbor"
 )
 
-// Where samples lack views, the representation is smoothed along the graph as the inputs were. Training has made neighbours among
-// its own samples alike, so that little changes for them; what the layers make of a new sample rests on the few views that it
-// has.
+// If samples lack views, the representation is smoothed along the graph as the inputs were. This changes little for training
+// samples, whose neighbours training has made alike. The representation of a new sample comes from its few views.
 
-// lastSteps is the number of steps of that.
+// lastSteps is the number of steps of this smoothing.
 const lastSteps = 4
 
-// SmoothLast smooths h, the representation of the training samples, of which this rank has n, at norm 1, in so many columns with
-// the stride ld, along their graph, to norm 1 again, and makes Last do the same to new samples. It does nothing where inputs are
-// not smoothed.
+// SmoothLast smooths h, the representation of this rank's n training samples, at norm 1, along their graph, to norm 1 again. Last
+// then does the same to new samples. h has the given columns and the stride ld. SmoothLast does nothing if inputs are not
+// smoothed.
 func (s *Transform[T]) SmoothLast(ctx context.Context, h []T, n, columns, ld int, o Options) error {
 	if o.steps(o.Group.Total(n)) < 1 {
 		return nil
@@ -34,15 +33,13 @@ func (s *Transform[T]) SmoothLast(ctx context.Context, h []T, n, columns, ld int
 	return nil
 }
 
-// Smooths says whether Last does anything.
 func (s *Transform[T]) Smooths() bool { return s.last != nil }
 
-// Last smooths the representation, at norm 1, of the samples that were taken into b last, in so many columns with the stride ld,
-// as SmoothLast smoothed that of the training samples.
+// Last smooths the representation, at norm 1, of the samples that b took last, as SmoothLast smoothed the training samples.
 func (s *Transform[T]) Last(ctx context.Context, h []T, columns, ld int, b *prepare.Buffer[T]) error {
 	t, ok := b.Other.(*taken[T])
 	if !ok || s.last == nil {
-		return errors.New("there is no representation to be smoothed")
+		return errors.New("the representation is not smoothed")
 	}
 	return s.last.Apply(ctx, t.links, neighbor.Block[T]{X: h, Ld: ld, Cols: columns}, 1)
 }

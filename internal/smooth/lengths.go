@@ -8,8 +8,8 @@ import (
 	"github.com/largemvc/largemvc/internal/view"
 )
 
-// Lengths returns the norms that the rows of input k have before they are brought to norm 1, 0 where the view is absent. x is the
-// view that the input comes from. Standardisations that divide a row by its own extent count as undone.
+// Lengths returns the norms of the rows of input k before the scaling to norm 1, 0 if the view is absent. x is the view of the
+// input. Standardisations that divide a row by its own spread count as undone.
 func (s *Standardised) Lengths(k int, x view.View) []float64 {
 	in, standardiser := s.Inputs[k], s.prepare[s.part[k]]
 	out, row := make([]float64, x.Rows), make([]float64, x.Cols)

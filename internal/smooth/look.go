@@ -11,31 +11,31 @@ import (
 )
 
 const (
-	// noiseRows is the number of rows of noise from which bad rows are told.
+	// noiseRows is the number of rows of noise that bad rows are compared with.
 	noiseRows = 256
-	// roundValues is the number of values that a round of the looks has, unless a row has more: tens of milliseconds.
+	// roundValues is the number of values in a round of looks, unless a row has more: tens of milliseconds.
 	roundValues = 1 << 22
-	// valueProducts is the number of multiplications, of a search for directions, that take as long as a value of a look.
+	// valueProducts is the number of multiplications of a search for directions that take as long as one value of a look.
 	valueProducts = 64
 )
 
-// appearance is what tells the rows of a view from noise.
+// appearance distinguishes the rows of a view from noise.
 type appearance struct {
 	mean  []float64 // of each column
 	noise *trust.Noise
 }
 
-// looks learns the appearances of views, in rounds of a few rows, so that it can be called off between rows of millions of
-// columns and says how far it is. The noise of a view is drawn from one stream, row after row, and marks are sums over all
-// columns in their order, for sparse rows too: neither can be had from the entries alone without other values of the trust.
+// looks learns the appearances of views, in rounds of a few rows, so that it can be cancelled and report its progress between
+// rows of millions of columns. One stream draws the noise of a view, row after row, and marks are sums over all columns in their
+// order, for sparse rows too: computing them from the entries only would change the trust.
 type looks struct {
 	views   []view.View
-	samples []int // that are looked at
+	samples []int // samples to learn from
 	round   int   // rows of each view in a round
 	options Options
 }
 
-// newLooks returns what there is to look at: nothing of a view alone, whose rows nobody could judge by those of others.
+// newLooks returns the looks at the views, none for a single view, whose rows cannot be compared with other views.
 func newLooks(views []view.View, o Options) *looks {
 	l := &looks{views: views, options: o}
 	if len(views) > 1 {
@@ -45,7 +45,6 @@ func newLooks(views []view.View, o Options) *looks {
 	return l
 }
 
-// columns is the number of columns of all views.
 func (l *looks) columns() (sum int) {
 	for _, x := range l.views {
 		sum += x.Cols
@@ -53,7 +52,7 @@ func (l *looks) columns() (sum int) {
 	return max(sum, 1)
 }
 
-// rows is the number of rows of each view, those of noise among them.
+// rows returns the number of rows of each view, with the rows of noise.
 func (l *looks) rows() int {
 	if l.samples == nil {
 		return 0
@@ -61,7 +60,7 @@ func (l *looks) rows() int {
 	return len(l.samples) + noiseRows
 }
 
-// steps is how many steps of the search for directions, of so many, the looks take about as long as.
+// steps returns the number of steps of the search for directions that take about as long as the looks.
 func (l *looks) steps(s *Standardised, wide []int) int {
 	if l.rows() == 0 {
 		return 0
@@ -78,7 +77,7 @@ func (l *looks) steps(s *Standardised, wide []int) int {
 	return int(max(1, min(float64(rounds), float64(1+len(wide))*own/max(others, 1))))
 }
 
-// entries is the number of values that a view has in memory or elsewhere.
+// entries returns the number of stored values of a view.
 func entries(x view.View) int {
 	if x.Sparse != nil {
 		return len(x.Sparse.Cols)
@@ -86,7 +85,7 @@ func entries(x view.View) int {
 	return x.Rows * x.Cols
 }
 
-// learning is what is learned of a view so far.
+// learning is the state of learning one view.
 type learning struct {
 	seen        view.Seen
 	look        *view.Look
@@ -94,7 +93,7 @@ type learning struct {
 	rows, noise [][]float64 // marks
 }
 
-// learn learns the appearances. before steps of a work of total steps are done.
+// learn learns the appearances, after `before` steps of a work of total steps.
 func (l *looks) learn(ctx context.Context, before, total int) ([]appearance, error) {
 	if l.rows() == 0 {
 		return nil, nil
@@ -137,7 +136,7 @@ func (l *looks) learn(ctx context.Context, before, total int) ([]appearance, err
 	return out, nil
 }
 
-// mark marks rows [lo, hi), of which the samples are the first and noise the others, in a row's memory.
+// mark marks rows [lo, hi), first the samples and then noise, in a row's memory.
 func (k *learning) mark(ctx context.Context, samples []int, lo, hi int, row []float64) error {
 	for r := lo; r < hi; r++ {
 		if err := ctx.Err(); err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/largemvc/largemvc/neighbor"
 )
 
-// findOnRanks finds the directions of some inputs on several ranks: the rows that those of an input are found of go to every
-// rank, and one of them finds them.
+// findOnRanks finds the directions of some inputs on several ranks: every rank gets the rows for the directions of an input, and
+// one of them finds the directions.
 func (s *Inputs[T]) findOnRanks(ctx context.Context, views []view.View, wide []int, o Options) error {
 	g := o.Group
 	mine, columns := make([]rows.Matrix[T], len(wide)), make([]int, len(wide))
@@ -64,8 +64,8 @@ func (s *Inputs[T]) findOnRanks(ctx context.Context, views []view.View, wide []i
 	return nil
 }
 
-// collected returns the rows of some samples, of all ranks, which every rank then has: the blocks themselves, with the numbers of
-// these samples in them, for a process that is alone.
+// collected returns the rows of some samples, of all ranks, to every rank. For a single process it returns the blocks, with the
+// numbers of these samples in them.
 func collected[T kernel.Float](
 	ctx context.Context, blocks []neighbor.Block[T], n int, samples []int, o Options,
 ) ([]neighbor.Block[T], []int, error) {
@@ -85,7 +85,7 @@ func collected[T kernel.Float](
 			mask, known := masks[&own[0]]
 			if !known {
 				has := func(i int) bool { return own[i] }
-				mask, err = rows.CollectBits(o.Group, "which of them have a view", n, samples, has)
+				mask, err = rows.CollectBits(o.Group, "the masks of these samples", n, samples, has)
 				if err != nil {
 					return nil, nil, err
 				}

@@ -37,7 +37,7 @@ func saveSpan(f *safetensors.File, k int, b *spectral.RowSpan) {
 	add(safetensors.Float64s(fmt.Sprintf("singular_values.%d", k), b.S, len(b.S)))
 }
 
-// readSpan reads what saveSpan wrote of directions of the given rank of d columns; in has the first error.
+// readSpan reads the result of saveSpan for directions of the given rank of d columns; in has the first error.
 func readSpan(in *file.Tensors, k, rank, d int) *spectral.RowSpan {
 	b := &spectral.RowSpan{S: in.Floats(fmt.Sprintf("singular_values.%d", k), rank)}
 	x := &b.X
@@ -46,7 +46,7 @@ func readSpan(in *file.Tensors, k, rank, d int) *spectral.RowSpan {
 	if in.Err != nil || d < 1 {
 		return b
 	}
-	// Its length is one more than d, which may be as large as an integer gets.
+	// The length is one more than d, which may be the largest integer.
 	if x.Ptr = in.Ints(spanName("columns", k), -1); in.Err == nil && len(x.Ptr)-1 != d {
 		in.Fail("%q has %d entries, want one more than %d features", spanName("columns", k), len(x.Ptr), d)
 	}

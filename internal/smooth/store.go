@@ -14,7 +14,7 @@ import (
 	"github.com/largemvc/largemvc/neighbor"
 )
 
-// Save appends all that Take needs: docs/format.md has the names.
+// Save appends all tensors that Take needs: docs/format.md lists the names.
 func (s *Transform[T]) Save(f *safetensors.File, floats func(string, []float64, ...int) safetensors.Tensor) {
 	add := func(t safetensors.Tensor) { f.Tensors = append(f.Tensors, t) }
 	for _, st := range s.inputs.prepare {
@@ -73,14 +73,14 @@ func (s *Transform[T]) Save(f *safetensors.File, floats func(string, []float64, 
 	}
 }
 
-// filledName is the tensor that says that the rows of absent views are filled where views are side by side: in how many steps.
+// filledName is the tensor with the number of steps that fill the rows of absent views in spaces of several views.
 const filledName = "filled"
 
-// lengthsName is the tensor of the lengths that short rows of new samples are brought to. Models of before it do not do that,
+// lengthsName is the tensor with the lengths to which short rows of new samples are scaled. Models without it do not scale rows,
 // nor do they fill rows that new samples lack.
 const lengthsName = "lengths"
 
-// withoutPadding returns the n×d entries of rows with the stride that operators multiply.
+// withoutPadding returns the n×d entries of rows with the stride for operators.
 func withoutPadding[T kernel.Float](x []T, n, d int) []float64 {
 	out, ld := make([]float64, 0, n*d), neighbor.Stride(d)
 	for i := range n {
@@ -113,8 +113,8 @@ func ones(b []bool) []int {
 	return out
 }
 
-// Read reads what Save wrote of a transform with the given options and inputs, for views of dims features and the given
-// number of training samples, whose representation has so many columns; in has the first error.
+// Read reads the result of Save for a transform with the given options and inputs, views of dims features and the given numbers
+// of training samples and of columns of the representation; in has the first error.
 func Read[T kernel.Float](
 	in *file.Tensors, o Options, inputs []prepare.Input, dims []int, samples, columns int,
 ) *Transform[T] {
@@ -272,7 +272,7 @@ func (s *Transform[T]) readFilters(in *file.Tensors, atoms, steps int) {
 	}
 }
 
-// incomplete says whether some samples lack an input: whether there is one of the tensors that then go together.
+// incomplete reports whether some samples lack an input: then the file has all of these tensors.
 func incomplete(in *file.Tensors, input int) bool {
 	for _, name := range []string{"present", "filter_all", "filter_have"} {
 		if in.Has(fmt.Sprintf("%s.%d", name, input)) {

@@ -11,7 +11,7 @@ import (
 	"github.com/largemvc/largemvc/neighbor"
 )
 
-// Transform takes new samples to inputs as the training samples were taken. It is safe for concurrent use.
+// Transform makes inputs of new samples in the same way as of the training samples. It is safe for concurrent use.
 type Transform[T kernel.Float] struct {
 	inputs  *Inputs[T]
 	graph   *Graph[T]
@@ -29,7 +29,7 @@ type taken[T kernel.Float] struct {
 	links   *neighbor.Links // of the samples, for Last
 	lengths bool
 	kept    [][]T             // copies of the blocks before smoothing
-	before  prepare.Before[T] // the inputs before they were smoothed, if they are kept
+	before  prepare.Before[T] // the inputs before smoothing, if they are kept
 }
 
 func newTaken[T kernel.Float](inputs int) *taken[T] {
@@ -78,15 +78,15 @@ func (s *Transform[T]) Take(
 	return t.inputs, neighbor.ApplyAll(ctx, s.filters, links, t.blocks, workers)
 }
 
-// Before returns the inputs of the samples that were taken into b last, before they were smoothed. b must keep them.
+// Before returns the inputs, before smoothing, of the samples that b took last. b must keep them.
 func (s *Transform[T]) Before(b *prepare.Buffer[T]) *prepare.Before[T] {
 	return &b.Other.(*taken[T]).before
 }
 
-// leastShared is the number of multiplications from which goroutines share samples: below, waking them takes longer.
+// leastShared is the number of multiplications from which goroutines share samples: below, starting them takes longer.
 const leastShared = 1 << 23
 
-// work is about the number of multiplications for a sample, in its directions and in the search for its neighbours.
+// work returns the approximate number of multiplications for a sample, in its directions and in the search for its neighbours.
 func (s *Transform[T]) work(views []view.View) int {
 	others, sum := neighbor.DefaultLandmarks(s.filters[0].Atoms), 0
 	if s.graph.index.Exact() {
@@ -98,7 +98,7 @@ func (s *Transform[T]) work(views []view.View) int {
 	return sum
 }
 
-// before sets the blocks of t to the inputs of samples before they are smoothed, and their lengths if they are kept.
+// before sets the blocks of t to the inputs of samples before smoothing, and their lengths if they are kept.
 func (s *Transform[T]) before(ctx context.Context, views []view.View, lo, hi, workers int, t *taken[T]) error {
 	return parallel.For(ctx, workers, len(s.inputs.Inputs), func(_, k int) error {
 		in := &s.inputs.Inputs[k]
@@ -119,8 +119,8 @@ func (s *Transform[T]) before(ctx context.Context, views []view.View, lo, hi, wo
 	})
 }
 
-// Alone returns it without what grows with the number of training samples, where new samples do not need that: they need all
-// of it for exact neighbours, nothing for landmarks.
+// Alone returns the transform without data that grow with the number of training samples, if new samples do not need them. New
+// samples need all of them for exact neighbours, none for landmarks.
 func (s *Transform[T]) Alone(ctx context.Context, workers int) (*Transform[T], error) {
 	if s.graph.index.Exact() {
 		return s, nil

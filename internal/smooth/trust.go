@@ -17,18 +17,18 @@ import (
 	"github.com/largemvc/largemvc/neighbor"
 )
 
-// judging is the trust in views, learned from some of the training samples when it is first asked for.
+// judging holds the trust in views, learned from some of the training samples at the first use.
 type judging[T kernel.Float] struct {
 	seed  uint64
 	known *trust.Rows[T] // nil with exact neighbours, whose index has the rows
-	look  []appearance   // of the views; nil: there is one view alone, or the file did not have it
+	look  []appearance   // of the views; nil: there is a single view, or the file did not have it
 	once  sync.Once
-	ready chan struct{} // is there after once, and closed when judge or err is
+	ready chan struct{} // set in once; closed when judge or err is set
 	judge *trust.Judge[T]
 	err   error
 }
 
-// Trust returns the trust in the rows of samples: of each view and sample, see internal/trust.
+// Trust returns the trust in the rows of samples, for each view and sample, see internal/trust.
 func (s *Transform[T]) Trust(ctx context.Context, views []view.View, workers int) ([][]float64, error) {
 	if len(views) < 2 {
 		return nil, trust.ErrOneView
@@ -60,12 +60,12 @@ func (s *Transform[T]) Trust(ctx context.Context, views []view.View, workers int
 	})
 }
 
-// learn waits until the judge is there, which the first who asks has made.
+// learn waits for the judge. The first call makes it.
 func (s *Transform[T]) learn(ctx context.Context, workers int) error {
 	j := s.judging
 	j.once.Do(func() {
 		j.ready = make(chan struct{})
-		go func() { // It belongs to all who ask, so none of them can call it off, and none has to wait for it either.
+		go func() { // All callers share the judge, so none of them can cancel it, and none has to wait for it if cancelled.
 			defer close(j.ready)
 			j.err = parallel.Caught(func() error {
 				known, err := s.known()
@@ -85,7 +85,7 @@ func (s *Transform[T]) learn(ctx context.Context, workers int) error {
 	}
 }
 
-// odd returns how odd the rows of samples look.
+// odd returns the oddness of the rows of samples.
 func (j *judging[T]) odd(ctx context.Context, views []view.View, lo, hi int) ([][]float64, error) {
 	out := make([][]float64, len(views))
 	for v, x := range views {
@@ -107,7 +107,6 @@ func (j *judging[T]) odd(ctx context.Context, views []view.View, lo, hi int) ([]
 // trustRows is the number of samples that a goroutine judges at once.
 const trustRows = 256
 
-// upTo returns the numbers below n.
 func upTo(n int) []int {
 	out := make([]int, n)
 	for i := range out {
@@ -116,9 +115,9 @@ func upTo(n int) []int {
 	return out
 }
 
-// known returns the rows of the training samples that others are compared with.
+// known returns the rows of training samples that other samples are compared with.
 func (s *Transform[T]) known() (trust.Rows[T], error) {
-	missing := errors.New("the model was saved by a version that did not keep what trust in views needs")
+	missing := errors.New("the model comes from a version that did not save the data for trust in views: fit it again")
 	switch {
 	case s.judging.look == nil:
 		return trust.Rows[T]{}, missing
@@ -155,7 +154,7 @@ func (s *Inputs[T]) sideBySide(blocks []neighbor.Block[T], samples []int) trust.
 		at[v] += b.Cols
 	}
 	for v, p := range out.Present {
-		if !slices.Contains(p, false) { // A mask that hides none of these samples is none.
+		if !slices.Contains(p, false) { // A mask that hides none of these samples is dropped.
 			out.Present[v] = nil
 		}
 	}
@@ -174,7 +173,7 @@ func viewColumns(inputs []prepare.Input) []int {
 	return out
 }
 
-// saveKnown appends the rows that others are compared with, where the index does not have them.
+// saveKnown appends the rows that samples are compared with, if the index does not have them.
 func (s *Transform[T]) saveKnown(f *safetensors.File, floats func(string, []float64, ...int) safetensors.Tensor) {
 	add := func(t safetensors.Tensor) { f.Tensors = append(f.Tensors, t) }
 	for v, l := range s.judging.look {
@@ -190,7 +189,7 @@ func (s *Transform[T]) saveKnown(f *safetensors.File, floats func(string, []floa
 	}
 }
 
-// readKnown reads what saveKnown wrote, if it did.
+// readKnown reads the result of saveKnown, if the file has it.
 func (s *Transform[T]) readKnown(in *file.Tensors, dims []int) {
 	for v := 0; v < len(dims) && in.Err == nil && in.Has(noiseName(0)); v++ {
 		mean, values := in.Floats(meanName(v), dims[v]), in.Floats(noiseName(v), trust.NoiseValues(view.MarkCount))

@@ -14,22 +14,22 @@ import (
 	"github.com/largemvc/largemvc/neighbor"
 )
 
-// How unlike the training samples a sample is: 1 − ⟨x, y⟩, the mean over its inputs, with the row x before smoothing, which has
-// at most the norm 1, and y after it, at norm 1. A sample that is like its neighbours is nearly what smoothing makes of it; of
-// one that is far from all of them nothing is left, nor of one whose features point where no sample's did.
+// The unlikeness of a sample is 1 − ⟨x, y⟩, the mean over its inputs, with the row x before smoothing, of norm at most 1, and the
+// row y after it, at norm 1. Smoothing hardly changes a sample that is like its neighbours. ⟨x, y⟩ is near 0 for a sample that is
+// far from all others, or whose features point in a direction without samples.
 
-// unlikeSamples is the number of training samples of which it is known.
+// unlikeSamples is the number of training samples whose unlikeness is computed.
 const unlikeSamples = 192
 
-// Some are some training samples, drawn at random, before they are smoothed.
+// Some holds some training samples, drawn at random, before smoothing.
 type Some[T kernel.Float] struct {
 	all     []int // of all ranks
-	samples []int // those of this rank, by their numbers here
+	samples []int // samples of this rank, by their numbers here
 	blocks  []neighbor.Block[T]
 }
 
-// SomeOf returns some of the samples, of all ranks, of which this one has n, whose inputs, before they are smoothed, are in the
-// blocks: those that this rank has.
+// SomeOf returns this rank's part of some samples of all ranks. This rank has n samples, and blocks holds their inputs before
+// smoothing.
 func SomeOf[T kernel.Float](blocks []neighbor.Block[T], n int, o Options) *Some[T] {
 	g := o.Group
 	total := g.Total(n)
@@ -49,8 +49,7 @@ func SomeOf[T kernel.Float](blocks []neighbor.Block[T], n int, o Options) *Some[
 	return s
 }
 
-// UnlikeSome returns how unlike the others training samples are, each as if it were new: by what smoothing makes of it by its
-// neighbours alone.
+// UnlikeSome returns the unlikeness of training samples, each as if it were new: smoothed by its neighbours only.
 func (s *Transform[T]) UnlikeSome(ctx context.Context, some *Some[T], n int, o Options) ([]float64, error) {
 	op := s.graph.Operator()
 	g := o.Group
@@ -85,7 +84,7 @@ func (s *Transform[T]) UnlikeSome(ctx context.Context, some *Some[T], n int, o O
 	for r, x := range each {
 		out[r] = meanOf(x)
 	}
-	return ranks.GatherAll(g, "how unlike the others samples are", out, len(some.all))
+	return ranks.GatherAll(g, "the unlikeness of samples", out, len(some.all))
 }
 
 // unlike is 1 − ⟨x, y/‖y‖⟩, from 0 to 1.
@@ -101,7 +100,7 @@ func unlike[T kernel.Float](x, y []T) float64 {
 	return min(max(1-dot/math.Sqrt(square), 0), 1)
 }
 
-// meanOf is the mean of the numbers that exist, 1 where none does.
+// meanOf returns the mean of the numbers that are not NaN, 1 if there is none.
 func meanOf(x []float64) float64 {
 	sum, count := 0.0, 0.0
 	for _, a := range x {
@@ -115,8 +114,8 @@ func meanOf(x []float64) float64 {
 	return sum / count
 }
 
-// Unlike sets dst to how unlike the training samples new ones are, those that were taken into b last, from sample lo of the views
-// on. b must keep them.
+// Unlike sets dst to the unlikeness of the new samples that b took last, from sample lo of the views on. b must keep their
+// inputs.
 func (s *Transform[T]) Unlike(views []view.View, lo int, b *prepare.Buffer[T], dst []float64) {
 	t := b.Other.(*taken[T])
 	each := make([]float64, len(t.blocks))

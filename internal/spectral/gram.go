@@ -10,32 +10,32 @@ import (
 )
 
 const (
-	// mostGram bounds the columns of a Gram matrix, of which a few are held at once.
+	// mostGram bounds the columns of a Gram matrix. A few such matrices exist at once.
 	mostGram = 1024
-	// tallEnough is the number of rows for each column from which XᵀX stands for X altogether: its rounding error is one of the
-	// largest singular value squared, which must be small beside what the samples themselves leave open.
+	// tallEnough is the number of rows for each column from which XᵀX replaces X completely. Its rounding error is relative to
+	// the square of the largest singular value, and must be small beside the uncertainty from the samples.
 	tallEnough = 8
-	// gramRows is the number of rows that are in cache together.
+	// gramRows is the number of rows that stay in cache together.
 	gramRows = 128
-	// gramStrip is the number of columns of the left factor that go through a block at once.
+	// gramStrip is the number of columns of the left factor in one product.
 	gramStrip = 64
 )
 
-// tall reports whether XᵀX stands for X altogether. Where it does not, it only takes the place of X until the last iteration.
+// tall reports whether XᵀX replaces X completely. Otherwise it replaces X until the last iteration.
 func tall(n, total int) bool { return n >= tallEnough*total }
 
-// gramPays reports whether forming XᵀX once takes less time than going through the rows in every pass.
+// gramPays reports whether forming XᵀX once takes less time than reading the rows in every pass.
 func gramPays(n, total, k, iterations int) bool {
 	saved := iterations + 1 // passes
 	if !tall(n, total) {
 		saved = iterations - 1
 	}
-	// Multiply-adds; those with the Gram matrix are in float64.
+	// Counted are multiply-adds; those with the Gram matrix are in float64.
 	return total <= mostGram &&
 		float64(n)*float64(total)+2*2*float64(saved*k)*float64(total) < 2*2*float64(saved*k)*float64(n)
 }
 
-// gram returns XᵀX (D×D) in one pass over the rows, in memory that give takes.
+// gram returns XᵀX (D×D) in one pass over the rows. The caller releases it with give.
 func gram[T kernel.Float](ctx context.Context, x []rows.Matrix[T], total int, cfg Config) ([]float64, error) {
 	n, _ := x[0].Dims()
 	w := takeGramSpace[T](total)

@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	leadingSpare  = 8  // vectors beside those that are asked for
+	leadingSpare  = 8  // additional vectors
 	leadingRounds = 10 // of powers, with a new basis after each
 	leadingPower  = 6
 )
 
 // Leading returns the count largest eigenvalues of a symmetric n×n matrix A with eigenvalues from −1 to 1, in falling order, by
 // subspace iteration with (A + I)/2 and a Rayleigh–Ritz step. mul sets dst = A·x for n×ld matrices, row-major. Eigenvalues that
-// stand apart from the next are exact to some digits; it takes about 60 products with count + 8 vectors.
+// are well separated from the next are exact to some digits. It takes about 60 products with count + 8 vectors.
 func Leading(
 	ctx context.Context, n, count int, mul func(dst, x []float64, ld int) error, seed uint64, workers int,
 ) ([]float64, error) {
@@ -83,7 +83,7 @@ func largest(a []float64, b, count int) ([]float64, error) {
 	return out, nil
 }
 
-// turn writes the rows of a b×n matrix into the columns of an n×ld one.
+// turn writes the rows of a b×n matrix to the columns of an n×ld one.
 func turn(x, rows []float64, n, b, ld int) {
 	for i := range n {
 		for k := range b {
@@ -92,7 +92,7 @@ func turn(x, rows []float64, n, b, ld int) {
 	}
 }
 
-// turnBack writes the first b columns of an n×ld matrix into the rows of a b×n one.
+// turnBack writes the first b columns of an n×ld matrix to the rows of a b×n one.
 func turnBack(rows, x []float64, n, b, ld int) {
 	for i := range n {
 		for k := range b {

@@ -8,13 +8,13 @@ import (
 	"github.com/largemvc/largemvc/internal/parallel"
 )
 
-// A search for directions makes many products of a few hundred rows, one after another. Their memory is used again, for each
-// would otherwise leave it to the garbage collector, which lets a heap double before it looks.
+// A search for directions computes many products of a few hundred rows, one after another. Their memory is reused: the garbage
+// collector would let the heap double before it collects.
 
-// spares hold slices that were given back, by the logarithm of their capacity.
+// spares hold released slices, by the logarithm of their capacity.
 var spares [64]sync.Pool
 
-// take returns memory for n values, with whatever it held before.
+// take returns memory for n values, with undefined content.
 func take(n int) []float64 {
 	class := bits.Len(uint(max(n, 1) - 1))
 	if x, _ := spares[class].Get().(*[]float64); x != nil {
@@ -23,7 +23,7 @@ func take(n int) []float64 {
 	return make([]float64, n, 1<<class)
 }
 
-// give takes back what take returned, which nobody may use from then on.
+// give releases the memory of take, which must not be used afterwards.
 func give(x []float64) {
 	if c := cap(x); c > 0 && c&(c-1) == 0 {
 		x = x[:0]
@@ -36,7 +36,7 @@ var panels = sync.Pool{New: func() any { return new(kernel.Panel[float64]) }}
 
 // gramSpace is the memory for one Gram matrix at a time.
 type gramSpace[T kernel.Float] struct {
-	size    int // of the matrix at hand
+	size    int // of the current matrix
 	tree    *parallel.Tree[*gramPart]
 	mu      sync.Mutex
 	buffers []*gramBuffer[T]
@@ -48,7 +48,7 @@ type gramPart struct{ sum []float64 }
 // gramBuffer is one goroutine's memory: some rows of all views side by side, and the sums of a chunk.
 type gramBuffer[T kernel.Float] struct{ block, sums []T }
 
-// gramSpaces hold spaces that were given back, of float32 and of float64.
+// gramSpaces hold released spaces, of float32 and of float64.
 var gramSpaces [2]sync.Pool
 
 func gramPool[T kernel.Float]() *sync.Pool {
@@ -73,7 +73,6 @@ func takeGramSpace[T kernel.Float](total int) *gramSpace[T] {
 	return w
 }
 
-// buffer hands out the memory of a goroutine.
 func (w *gramSpace[T]) buffer(total int) *gramBuffer[T] {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -14,24 +14,24 @@ import (
 var dense gonum.Implementation
 
 // weakPivot is the squared part of a row of norm 1 outside the span of earlier rows below which Cholesky's rounding error
-// would matter.
+// matters.
 const weakPivot = 1e-9
 
-// orthonormalise replaces the k rows of g by an orthonormal basis of their span: Cholesky of their Gram matrix, twice, for
-// its speed, and Gram–Schmidt for the rows that nearly depend on others. Rows that do depend on others become zero.
+// orthonormalise replaces the k rows of g by an orthonormal basis of their span. It uses Cholesky of their Gram matrix, twice,
+// for speed, and Gram–Schmidt for rows that nearly depend on others. Rows that depend on others become zero.
 func orthonormalise(ctx context.Context, g []float64, k, d, workers int) error {
 	toUnitRows(g, k, d)
 	return orthonormaliseUnit(ctx, g, k, d, 2, workers)
 }
 
-// nearlyOrthonormalise is orthonormalise for rows that are only to be kept apart until they are multiplied again: Cholesky once,
-// whose rounding error grows with their condition.
+// nearlyOrthonormalise is orthonormalise for rows that only need to stay independent until the next product: Cholesky once, whose
+// rounding error grows with the condition of the rows.
 func nearlyOrthonormalise(ctx context.Context, g []float64, k, d, workers int) error {
 	toUnitRows(g, k, d)
 	return orthonormaliseUnit(ctx, g, k, d, 1, workers)
 }
 
-// toUnitRows brings rows to norm 1; rows of zeros stay.
+// toUnitRows scales rows to norm 1; rows of zeros stay zero.
 func toUnitRows(g []float64, k, d int) {
 	for i := range k {
 		row := g[i*d : (i+1)*d]
@@ -41,7 +41,7 @@ func toUnitRows(g []float64, k, d int) {
 	}
 }
 
-// orthonormaliseUnit makes rows of norm 1 orthonormal, by so many rounds of Cholesky.
+// orthonormaliseUnit makes rows of norm 1 orthonormal, by the given rounds of Cholesky.
 func orthonormaliseUnit(ctx context.Context, g []float64, k, d, rounds, workers int) error {
 	strong := k
 	for range rounds {
@@ -54,8 +54,8 @@ func orthonormaliseUnit(ctx context.Context, g []float64, k, d, rounds, workers 
 	return nil
 }
 
-// choleskyRows makes rows of norm 1 orthonormal but for rounding. The rows for which that fails go to the end, as they are;
-// it returns the number of the others.
+// choleskyRows makes rows of norm 1 orthonormal, except for rounding. It moves the rows for which this fails to the end,
+// unchanged, and returns the number of the others.
 func choleskyRows(ctx context.Context, g []float64, k, d, workers int) (int, error) {
 	s, err := timesTransposed(ctx, g, g, k, d, workers)
 	if err != nil {
@@ -104,7 +104,7 @@ func choleskyRows(ctx context.Context, g []float64, k, d, workers int) (int, err
 	return n, nil
 }
 
-// reorder puts row order[i] of g in the place of row i.
+// reorder moves row order[i] of g to place i.
 func reorder(g []float64, d int, order []int) {
 	out := make([]float64, 0, len(order)*d)
 	for _, i := range order {
@@ -113,10 +113,10 @@ func reorder(g []float64, d int, order []int) {
 	copy(g, out)
 }
 
-// dependent is the part of a row of norm 1 outside the span of earlier rows below which it is rounding.
+// dependent is the part of a row of norm 1 outside the span of earlier rows below which the part is rounding error.
 const dependent = 1e-12
 
-// gramSchmidt takes rows [first, k) of norm 1 one by one to the part that earlier rows do not span, at norm 1 or 0.
+// gramSchmidt replaces rows [first, k) of norm 1 one by one by their part outside the span of earlier rows, at norm 1 or 0.
 func gramSchmidt(g []float64, first, k, d int) {
 	coef := make([]float64, k)
 	project := func(i int) {
@@ -135,11 +135,11 @@ func gramSchmidt(g []float64, first, k, d int) {
 			continue
 		}
 		dense.Dscal(d, 1/norm, row, 1)
-		project(i) // The division has made rounding errors larger.
+		project(i) // The division has magnified rounding errors.
 	}
 }
 
-// productRows is the number of rows of a product that a goroutine makes at once.
+// productRows is the number of rows of a product that a goroutine computes at once.
 const productRows = 32
 
 // timesTransposed returns a·bᵀ for matrices of k rows of d columns.
@@ -158,7 +158,7 @@ func times(ctx context.Context, a, b []float64, m, k, d, workers int) ([]float64
 	return multiply(ctx, a, m, k, panel, d, workers)
 }
 
-// multiply returns the product of a, m×k, and the packed matrix of the given number of columns, in memory that give takes.
+// multiply returns the product of a, m×k, and the packed matrix of the given number of columns. The caller releases it with give.
 func multiply(ctx context.Context, a []float64, m, k int, panel *kernel.Panel[float64], columns, workers int) ([]float64, error) {
 	out, ld := take(m*columns), kernel.Pad(columns)
 	err := parallel.For(ctx, workers, (m+productRows-1)/productRows, func(_, c int) error {

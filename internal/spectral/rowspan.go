@@ -14,8 +14,8 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// Compressed are sparse rows X = diag(Factor)·(S + Shift·Alongᵀ), n×d, in compressed columns: what is left of them where a
-// matrix of all columns would not fit in memory.
+// Compressed holds sparse rows X = diag(Factor)·(S + Shift·Alongᵀ), n×d, in compressed columns, if a matrix of all columns does
+// not fit in memory.
 type Compressed struct {
 	N, D   int
 	Ptr    []int   // d+1: column j has the entries from Ptr[j] to Ptr[j+1]
@@ -26,8 +26,8 @@ type Compressed struct {
 	Factor []float64 // n
 }
 
-// RowSpan are leading directions of sparse rows of far more columns than there are rows, as combinations of the rows:
-// V = Weightsᵀ·X. It takes memory in proportion to the entries of X and to its rows, where V would have d numbers a direction.
+// RowSpan holds leading directions of sparse rows with far more columns than rows, as combinations of the rows: V = Weightsᵀ·X.
+// Its memory is proportional to the entries of X and to its rows; V would have d numbers for each direction.
 type RowSpan struct {
 	X       Compressed
 	S       []float64 // singular values, decreasing
@@ -38,12 +38,12 @@ type RowSpan struct {
 }
 
 const (
-	spanRows    = 10_000  // the most rows: a projection has a product with as many
-	spanNumbers = 1 << 23 // the fewest numbers of a V in whose place a RowSpan is worth its slower projections
-	spanShare   = 8       // the least ratio of those numbers to what a RowSpan holds
+	spanRows    = 10_000  // the most rows: a projection has a product with all of them
+	spanNumbers = 1 << 23 // the fewest numbers of V for which a RowSpan justifies its slower projections
+	spanShare   = 8       // the least ratio of these numbers to the numbers in a RowSpan
 )
 
-// Spans says whether directions of x are better held as a RowSpan.
+// Spans reports whether a RowSpan holds directions of x better.
 func Spans[T kernel.Float](x rows.Matrix[T], rank int) bool {
 	inner, _ := rows.Unscaled(x)
 	s, ok := inner.(*rows.Sparse[T])
@@ -88,7 +88,7 @@ func compress[T kernel.Float](x rows.Matrix[T]) Compressed {
 	return out
 }
 
-// complete sets what follows from the rows.
+// complete sets the fields that follow from the rows.
 func (b *RowSpan) complete() {
 	b.sums, b.square = make([]float64, b.X.N), 0
 	if b.X.Shift == nil {
@@ -102,7 +102,7 @@ func (b *RowSpan) complete() {
 	}
 }
 
-// FindSpan returns the leading directions of sparse rows, as Find does, from the other side: it iterates with X·Xᵀ.
+// FindSpan returns the leading directions of sparse rows, as Find does, but iterates with X·Xᵀ.
 func FindSpan[T kernel.Float](ctx context.Context, x rows.Matrix[T], cfg Config) (*RowSpan, error) {
 	n, d := x.Dims()
 	if cfg.Rank < 1 || cfg.Rank > min(n, d) {
@@ -165,7 +165,7 @@ func (b *RowSpan) setDirections(u, squares []float64) {
 	for r, square := range squares {
 		row := u[r*n : (r+1)*n]
 		fixSign(row)
-		if !(square > negligibleValue*squares[0]) { // rounding: there is no such direction
+		if !(square > negligibleValue*squares[0]) { // rounding error, no direction
 			continue
 		}
 		b.S[r] = math.Sqrt(max(square, 0))
@@ -178,7 +178,7 @@ func (b *RowSpan) setDirections(u, squares []float64) {
 // negligibleValue is the squared singular value, relative to the largest, below which a direction is rounding error.
 const negligibleValue = 1e-13
 
-// gramChunks is the number of parts that the columns are cut into.
+// gramChunks is the number of parts of the columns.
 const gramChunks = 32
 
 // gramTimes returns G·XXᵀ, k×n. With U = diag(f)Gᵀ, s = bᵀU and w_j = Σ_i S_ij U_i + u_j s for column j,
@@ -239,10 +239,10 @@ func (b *RowSpan) gramTimes(ctx context.Context, g []float64, k, workers int) ([
 	return out, nil
 }
 
-// SpanProjector takes rows to the directions of a RowSpan.
+// SpanProjector projects rows to the directions of a RowSpan.
 type SpanProjector[T kernel.Float] struct{ span *RowSpan }
 
-// NewSpanProjector returns the projector of directions that were found or read; it says what they lack.
+// NewSpanProjector returns the projector for directions, or an error if their parts do not fit.
 func NewSpanProjector[T kernel.Float](b *RowSpan) (*SpanProjector[T], error) {
 	if err := b.check(); err != nil {
 		return nil, err
@@ -251,17 +251,17 @@ func NewSpanProjector[T kernel.Float](b *RowSpan) (*SpanProjector[T], error) {
 	return &SpanProjector[T]{b}, nil
 }
 
-// check says whether all parts go together.
+// check returns an error if parts do not fit each other.
 func (b *RowSpan) check() error {
 	x := &b.X
 	shifts := x.Shift == nil && x.Along == nil || len(x.Shift) == x.N && len(x.Along) == x.D
 	if len(x.Ptr) != x.D+1 || x.Ptr[0] != 0 || x.Ptr[x.D] != len(x.Row) || len(x.Value) != len(x.Row) || !shifts ||
 		len(x.Factor) != x.N || len(b.Weights) != x.N*len(b.S) {
-		return errors.New("the parts of its sparse directions have sizes that do not go together")
+		return errors.New("the sizes of the parts of its sparse directions do not fit each other")
 	}
 	for j := range x.D {
 		if x.Ptr[j] > x.Ptr[j+1] {
-			return fmt.Errorf("column %d of its sparse directions ends before it begins", j)
+			return fmt.Errorf("column %d of its sparse directions has a negative length", j)
 		}
 	}
 	for e, i := range x.Row {
@@ -272,8 +272,8 @@ func (b *RowSpan) check() error {
 	return nil
 }
 
-// Rows sets y to rows [lo, hi) of x in the directions, with the stride kernel.Pad of their number. A row has the same bits
-// whatever the others are.
+// Rows sets y to rows [lo, hi) of x in the directions, with the stride kernel.Pad of their number. The bits of a row do not
+// depend on other rows.
 func (p *SpanProjector[T]) Rows(x rows.Matrix[T], lo, hi int, y []T) {
 	b := p.span
 	rank := len(b.S)

@@ -9,23 +9,22 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// Of fewer samples than columns, the directions are found from the side of the samples: with K = XXᵀ (n×n) and a random G,
-//
+// If there are fewer samples than columns, the search iterates over samples: with K = XXᵀ (n×n) and a random G,
 //	G(XᵀX)ᵖ = GXᵀ·Kᵖ⁻¹·X,
 //
-// so that iterating takes products with K alone. What K lacks by rounding can only turn directions that hold hardly anything of
-// the rows: the last step and the singular values come of X itself.
+// so that iterations need only products with K. Rounding of K can only turn directions that contain hardly anything of the rows,
+// because the last step and the singular values use X itself.
 
 const (
-	// mostSamples bounds the rows of K, of which a few of its size are held at once.
+	// mostSamples bounds the rows of K. A few matrices of this size exist at once.
 	mostSamples = 2048
-	// sumParts is about the number of parts of the samples whose weighted sums are made apart.
+	// sumParts is about the number of parts of the samples with separate weighted sums.
 	sumParts = 4
-	// double is how much longer a product in float64 takes than one in float32.
+	// double is the time of a product in float64, relative to float32.
 	double = 2
 )
 
-// fewSamples reports whether going by XXᵀ takes less time than going by columns. The rows of several ranks go by columns.
+// fewSamples reports whether XXᵀ takes less time than columns. The rows of several ranks use columns.
 func fewSamples[T kernel.Float](x []rows.Matrix[T], k int, cfg Config) bool {
 	n, total, held := count(x), 0, 0.0
 	for _, m := range x {
@@ -37,7 +36,7 @@ func fewSamples[T kernel.Float](x []rows.Matrix[T], k int, cfg Config) bool {
 		return false
 	}
 	samples, columns, size, steps := float64(n), float64(total), float64(k), float64(cfg.Iterations)
-	// Multiply-adds: of a product with X, and of rows that are made orthonormal once, for each of their columns.
+	// Multiply-adds of a product with X, and, for each column, of making rows orthonormal once.
 	product, basis := size*held, double*2*size*size
 	byColumns := 2*(steps+1)*product + (steps+1)*basis*columns
 	bySamples := 3*product + 2*basis*columns
@@ -47,7 +46,7 @@ func fewSamples[T kernel.Float](x []rows.Matrix[T], k int, cfg Config) bool {
 	return bySamples < byColumns
 }
 
-// entries is the number of values of rows that products read.
+// entries returns the number of values of rows in a product.
 func entries[T kernel.Float](m rows.Matrix[T]) float64 {
 	inner, _ := rows.Unscaled(m)
 	if s, ok := inner.(*rows.Sparse[T]); ok {
@@ -57,7 +56,7 @@ func entries[T kernel.Float](m rows.Matrix[T]) float64 {
 	return float64(n) * float64(d)
 }
 
-// findBySamples is findByColumns from the other side.
+// findBySamples is findByColumns with XXᵀ.
 func findBySamples[T kernel.Float](ctx context.Context, x []rows.Matrix[T], b *Basis, k int, cfg Config) ([]float64, error) {
 	n, total := count(x), width(b.Dims)
 	g, err := spanBySamples(ctx, x, b.Dims, k, cfg)
@@ -87,12 +86,12 @@ func findBySamples[T kernel.Float](ctx context.Context, x []rows.Matrix[T], b *B
 	return times(ctx, vectors[:cfg.Rank*k], g, cfg.Rank, k, total, cfg.Workers)
 }
 
-// spanBySamples returns k rows that span the leading directions, in memory that give takes.
+// spanBySamples returns k rows that span the leading directions. The caller releases them with give.
 func spanBySamples[T kernel.Float](
 	ctx context.Context, x []rows.Matrix[T], dims []int, k int, cfg Config,
 ) ([]float64, error) {
 	n, total := count(x), width(dims)
-	if k == n { // the samples themselves do
+	if k == n { // the samples are the span
 		out, row := take(k*total), make([]T, total)
 		for i := range n {
 			sideBySide(x, i, row)
@@ -139,7 +138,7 @@ func sideBySide[T kernel.Float](x []rows.Matrix[T], i int, dst []T) {
 	}
 }
 
-// squareOfSamples returns XXᵀ, n×n, in memory that give takes.
+// squareOfSamples returns XXᵀ, n×n. The caller releases it with give.
 func squareOfSamples[T kernel.Float](ctx context.Context, x []rows.Matrix[T], workers int) ([]float64, error) {
 	n := count(x)
 	out := take(n * n)
@@ -155,7 +154,7 @@ func squareOfSamples[T kernel.Float](ctx context.Context, x []rows.Matrix[T], wo
 			}
 			var panel kernel.Panel[T]
 			kernel.PackT(&panel, d, hi-lo, own, d)
-			for from := lo; from < n; from += blockRows { // the other half is the same
+			for from := lo; from < n; from += blockRows { // the matrix is symmetric
 				if err := ctx.Err(); err != nil {
 					return err
 				}
@@ -176,7 +175,7 @@ func squareOfSamples[T kernel.Float](ctx context.Context, x []rows.Matrix[T], wo
 	})
 }
 
-// timesRows returns GXᵀ (k×n) for G of k rows of all views' columns, in memory that give takes.
+// timesRows returns GXᵀ (k×n) for G of k rows of all views' columns. The caller releases it with give.
 func timesRows[T kernel.Float](
 	ctx context.Context, x []rows.Matrix[T], dims []int, g []float64, k, workers int,
 ) ([]float64, error) {
@@ -198,7 +197,7 @@ func timesRows[T kernel.Float](
 	})
 }
 
-// rowsWeighted returns QX for Q of k weights of all samples each.
+// rowsWeighted returns QX for k×n weights Q.
 func rowsWeighted[T kernel.Float](
 	ctx context.Context, x []rows.Matrix[T], dims []int, q []float64, k, workers int,
 ) ([]float64, error) {
@@ -212,7 +211,7 @@ func rowsWeighted[T kernel.Float](
 	}
 	chunk := (n/sumParts + blockRows) / blockRows * blockRows
 	s := ranks.RowSum{What: "weighted samples", Workers: workers, Rows: n, Chunk: chunk, Size: k * total}
-	return ranks.SumRows(ctx, nil, s, // the rows of a group go by columns
+	return ranks.SumRows(ctx, nil, s, // the rows of a group use columns
 		func() []T { return make([]T, k*total) },
 		func(_, lo, hi int, sums []T, part []float64) error {
 			clear(sums)

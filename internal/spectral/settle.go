@@ -11,13 +11,13 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// EnoughRows is the number of rows that leading directions are found of where there are at least twice as many. Rows that lead
-// hardly anywhere are all that more of them would tell.
+// EnoughRows is the number of rows for finding leading directions, if there are at least twice as many. More rows would add only
+// directions that contain hardly anything.
 const EnoughRows = 16 << 10
 
 // FindAndProject returns the leading directions of the views and all rows in them, X Vᵀ (n×rank) with the stride
-// kernel.Pad(rank). Of many rows the directions span those of some, EnoughRows, and are turned so that they are the singular
-// directions of all rows within that span: the columns of X Vᵀ are orthogonal, and their norms are S.
+// kernel.Pad(rank). For many rows, EnoughRows of them determine the span. Within it, the directions are the singular directions
+// of all rows: the columns of X Vᵀ are orthogonal, and their norms are S.
 func FindAndProject[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg Config) (*Basis, []T, error) {
 	if len(x) == 0 {
 		return nil, nil, errors.New("spectral: no views")
@@ -60,7 +60,7 @@ func FindAndProject[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg
 	return b, y, nil
 }
 
-// thinned returns the rows that directions are found of: every rank of a group gets all of them.
+// thinned returns the rows for finding directions: every rank of a group gets all of them.
 func thinned[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg Config) ([]rows.Matrix[T], error) {
 	if cfg.Group == nil {
 		return rows.Thin(x, EnoughRows), nil
@@ -68,7 +68,7 @@ func thinned[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg Config
 	return rows.CollectThin(ctx, cfg.Group, x, EnoughRows, cfg.Workers)
 }
 
-// settle turns directions, and the n rows y in them, so that the columns of these are orthogonal, and sets S to their norms.
+// settle rotates directions, and the n rows y in them, so that the columns of y are orthogonal, and sets S to their norms.
 func settle[T kernel.Float](ctx context.Context, b *Basis, n int, y []T, cfg Config) error {
 	k := len(b.S)
 	ld, chunks := kernel.Pad(k), (n+chunkRows-1)/chunkRows

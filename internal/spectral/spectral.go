@@ -1,6 +1,6 @@
-// Package spectral finds the leading singular directions of views set side by side, by randomised subspace iteration
-// (Halko, Martinsson and Tropp, 2011). X is touched in one pass an iteration, over row blocks; where it has few columns or few
-// rows, XᵀX or XXᵀ is formed in one pass and takes its place.
+// Package spectral finds the leading singular directions of views side by side, by randomised subspace iteration (Halko,
+// Martinsson and Tropp, 2011). Each iteration is one pass over row blocks of X. If X has few columns or few rows, XᵀX or XXᵀ is
+// formed in one pass and replaces X.
 package spectral
 
 import (
@@ -19,21 +19,20 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// Config says how the directions are found. The zero value of a field means what its comment says.
+// Config sets how the directions are found.
 type Config struct {
-	Rank       int    // directions wanted; at most min(n, Σ d_v)
-	Oversample int    // further directions carried along; 0: 10
+	Rank       int    // number of directions; at most min(n, Σ d_v)
+	Oversample int    // additional directions in the iteration; 0: 10
 	Iterations int    // of G ← G XᵀX; 0: 8
-	Seed       uint64 // of the first directions
+	Seed       uint64 // of the initial directions
 	Workers    int    // goroutines; 0: GOMAXPROCS
 
-	Group *ranks.Group // processes that hold the other rows; nil: these are all
+	Group *ranks.Group // processes that hold the other rows; nil: there are none
 
-	// ByColumns says that the rows are to go by columns though they be few, as those of several ranks do: the bits are the same
-	// for any number of ranks.
+	// ByColumns iterates with XᵀX even for few rows, as several ranks do: then the bits are the same for any number of ranks.
 	ByColumns bool
 
-	// Device, if not nil, makes the products with the rows.
+	// Device, if not nil, computes the products with the rows.
 	Device rows.Device
 }
 
@@ -51,8 +50,7 @@ const (
 	chunkRows = 1024
 )
 
-// Find returns the leading directions of the views, with a group those of the rows of all ranks. Rows of absent samples must be
-// zero.
+// Find returns the leading directions of the views; with a group, of the rows of all ranks. Rows of absent samples must be zero.
 func Find[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg Config) (*Basis, error) {
 	b, _, err := onDevice(x, cfg, func(p rows.Products[T]) (*Basis, []T, error) {
 		b, err := find(ctx, x, p, cfg)
@@ -61,7 +59,7 @@ func Find[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg Config) (
 	return b, err
 }
 
-// onDevice runs f with the products of rows that a device has, nil where it has not.
+// onDevice calls f with a device's products of rows, nil without a device.
 func onDevice[T kernel.Float](
 	x []rows.Matrix[T], cfg Config, f func(p rows.Products[T]) (*Basis, []T, error),
 ) (*Basis, []T, error) {
@@ -133,14 +131,14 @@ func find[T kernel.Float](ctx context.Context, x []rows.Matrix[T], p rows.Produc
 	return b, nil
 }
 
-// findByColumns returns the directions, as rows of all views' columns, in memory that give takes, and sets b.S: it iterates with
-// XᵀX.
+// findByColumns returns the directions, as rows of all views' columns, and sets b.S. It iterates with XᵀX. The caller releases
+// the rows with give.
 func findByColumns[T kernel.Float](
 	ctx context.Context, x []rows.Matrix[T], p rows.Products[T], b *Basis, k int, cfg Config,
 ) ([]float64, error) {
 	total := width(b.Dims)
 	timesGram := func(g []float64) ([]float64, error) { return gramTimes(ctx, x, b.Dims, g, k, cfg) }
-	last := timesGram // in the last iteration, and for what the directions hold
+	last := timesGram // for the last iteration, and for the singular values
 	if p != nil {
 		timesGram = func(g []float64) ([]float64, error) { return p.GramTimes(ctx, g, k) }
 		last = timesGram
@@ -202,13 +200,11 @@ func (b *Basis) setValues(squares []float64) {
 	}
 }
 
-// count is the number of rows of views.
 func count[T kernel.Float](x []rows.Matrix[T]) int {
 	n, _ := x[0].Dims()
 	return n
 }
 
-// width is the number of columns of views side by side.
 func width(dims []int) int {
 	total := 0
 	for _, d := range dims {
@@ -226,7 +222,7 @@ func randomRows(k, d int, seed uint64) []float64 {
 	return g
 }
 
-// fixSign makes the entry of largest size positive, so that the sign does not depend on rounding elsewhere.
+// fixSign makes the entry of largest magnitude positive, so that the sign does not depend on rounding.
 func fixSign(v []float64) {
 	if !leadsUp(v) {
 		for j := range v {
@@ -235,7 +231,7 @@ func fixSign(v []float64) {
 	}
 }
 
-// leadsUp reports whether the entry of largest size, the first of equal ones, is not negative.
+// leadsUp reports whether the entry of largest magnitude, the first of equal ones, is not negative.
 func leadsUp(v []float64) bool {
 	at := 0
 	for j, x := range v {
@@ -256,8 +252,8 @@ func panelsOf[T kernel.Float](dims []int, g []float64, k int) []kernel.Panel[T] 
 	return panels
 }
 
-// timesPanels sets y to the products of the rows from lo to hi of all views side by side. part is scratch for as many, and ones
-// has a 1 for each.
+// timesPanels sets y to the products of the rows from lo to hi of all views side by side. part is scratch of the same size, and
+// ones has a 1 for each.
 func timesPanels[T kernel.Float](x []rows.Matrix[T], panels []kernel.Panel[T], lo, hi int, y, part, ones []T, ld int) {
 	x[0].Mul(lo, hi, &panels[0], y, ld)
 	for v := 1; v < len(x); v++ {
@@ -337,15 +333,15 @@ func eigen(a []float64, k int) ([]float64, []float64, error) {
 	return values, vectors, nil
 }
 
-// Project returns X Vᵀ = U diag(S) (n×rank) as rows with the stride kernel.Pad(rank). The views may be other rows than
-// those that the basis came from.
+// Project returns X Vᵀ = U diag(S) (n×rank) as rows with the stride kernel.Pad(rank). The rows of the views may differ from the
+// rows of Find.
 func Project[T kernel.Float](ctx context.Context, b *Basis, x []rows.Matrix[T], workers int) ([]T, error) {
 	n, _ := x[0].Dims()
 	out := make([]T, n*kernel.Pad(len(b.S)))
 	return out, project(ctx, b, x, workers, out)
 }
 
-// project is Project to zeros.
+// project is Project with a zeroed result in out.
 func project[T kernel.Float](ctx context.Context, b *Basis, x []rows.Matrix[T], workers int, out []T) error {
 	k := len(b.S)
 	ld := kernel.Pad(k)
@@ -370,7 +366,7 @@ func project[T kernel.Float](ctx context.Context, b *Basis, x []rows.Matrix[T], 
 	})
 }
 
-// Projector takes rows of a single view to its directions.
+// Projector projects rows of a single view to its directions.
 type Projector[T kernel.Float] struct {
 	panel kernel.Panel[T]
 	rank  int
@@ -383,8 +379,8 @@ func NewProjector[T kernel.Float](b *Basis) *Projector[T] {
 	return p
 }
 
-// Rows sets y to rows [lo, hi) of x in the directions, with the stride kernel.Pad of their number. A row has the same bits
-// whatever the others are.
+// Rows sets y to rows [lo, hi) of x in the directions, with the stride kernel.Pad of their number. The bits of a row do not
+// depend on other rows.
 func (p *Projector[T]) Rows(x rows.Matrix[T], lo, hi int, y []T) {
 	x.Mul(lo, hi, &p.panel, y, kernel.Pad(p.rank))
 }

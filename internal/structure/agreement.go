@@ -2,7 +2,7 @@ package structure
 
 import "github.com/largemvc/largemvc/score"
 
-// half holds the labels that the clusters of one half give.
+// half holds the labels by the clusters of one half.
 type half struct {
 	within, others []int // the rows of the half, and the other rows
 	labels, placed []int // of both
@@ -16,9 +16,9 @@ type Agreed struct {
 	Chance float64
 }
 
-// Agree compares labels of the rows that Judge was given. Clusters of a half correspond to the labels that they share most rows
-// with, one to one. Rows of the half itself decide the correspondence, the other rows are compared. It returns nil if nothing
-// was judged, and for more clusters than score matches.
+// Agree compares labels of the rows that Judge was given. Each cluster of a half corresponds to the label with which it shares
+// most rows, one to one. The rows of the half determine the correspondence; the other rows are compared. Agree returns nil if
+// nothing was judged, and for more clusters than score matches.
 func (r *Result) Agree(labels []int) *Agreed {
 	if len(r.trials) == 0 {
 		return nil
@@ -62,7 +62,6 @@ func corresponding(labels, clusters []int) (map[int]int, error) {
 	return table.Match()
 }
 
-// pick returns the entries of some rows.
 func pick(x, rows []int) []int {
 	out := make([]int, len(rows))
 	for k, i := range rows {

@@ -8,8 +8,8 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 )
 
-// Samples within border of a border are at it; those from there to inner lie within their clusters. Centroids are 0.5 from the
-// border between them.
+// A sample within border of a border is at the border; a sample from there to inner lies within its cluster. Centroids are 0.5
+// from the border between them.
 const border, inner = 0.125, 0.625
 
 // borders returns the numbers of samples at borders and within clusters.
@@ -25,7 +25,7 @@ func (p *placed) borders() (at, within float64) {
 	return at, within
 }
 
-// nearby is the number of neighbours by whose mean distance the density at a sample is measured.
+// nearby is the number of neighbours whose mean distance measures the density at a sample.
 const nearby = 10
 
 // scales are pairs of ranks of neighbours. In d dimensions the ratio of the distances to the two neighbours is about the d-th
@@ -69,7 +69,7 @@ type neighbour struct {
 	row    int
 }
 
-// nearest returns the nearest rows but i, as many as out has room for, the nearest first, in out's memory.
+// nearest writes the rows nearest to i, without i, to out, the nearest first. It returns as many as out has room for.
 func nearest(squares []float32, i int, out []neighbour) []neighbour {
 	out = out[:0]
 	for j, x := range squares {

@@ -9,8 +9,8 @@ import (
 	"github.com/largemvc/largemvc/internal/view"
 )
 
-// shuffled returns rows in which every column has its values in an order of its own, so that nothing joins columns or views. The
-// values of a column of distinct numbers are made those of one mode first: clusters that show in a single column are clusters.
+// shuffled returns rows in which the values of every column are permuted independently, so that columns and views are
+// independent. A column of distinct numbers is changed to one mode first: clusters that show in a single column are clusters.
 // Counts of words keep their number in each row.
 func shuffled(ctx context.Context, views []view.View, rng *rand.Rand, o Options) (*data, error) {
 	out := make([]view.View, len(views))
@@ -65,7 +65,7 @@ func shuffledDense(x view.View, rng *rand.Rand) []float32 {
 	return values
 }
 
-// shuffledSparse is shuffledDense of a sparse view. It holds the entries alone: there may be more columns than memory has room
+// shuffledSparse is shuffledDense for a sparse view. It stores only the entries: there may be more columns than memory has room
 // for.
 func shuffledSparse(x view.View, rng *rand.Rand) *view.CSR {
 	there := present(x)
@@ -98,7 +98,7 @@ func shuffledSparse(x view.View, rng *rand.Rand) *view.CSR {
 	return out
 }
 
-// distinct is the share of distinct values from which a column is one of numbers that vary without steps.
+// distinct is the share of distinct values from which a column counts as continuous.
 const distinct = 0.8
 
 // oneMode changes sorted values of nearly all distinct numbers so that they have one mode: their density rises up to the shortest
@@ -125,7 +125,7 @@ func oneMode(x []float64) {
 	level(x[mode:], func(first, second float64) bool { return first < second })
 }
 
-// level spaces sorted values evenly between some of them, so that the densities of neighbouring spaces are never wrong.
+// level spaces sorted values evenly between some of them, such that wrong is false for the densities of all neighbouring spaces.
 func level(x []float64, wrong func(first, second float64) bool) {
 	density := func(a, b int) float64 { return float64(b-a) / (x[b] - x[a]) }
 	kept := []int{0}

@@ -14,12 +14,12 @@ import (
 	"github.com/largemvc/largemvc/neighbor"
 )
 
-// data are prepared rows: inputs at norm 1 in their leading directions.
+// data holds prepared rows: inputs at norm 1 in their leading directions.
 type data struct {
 	n      int
 	view   []int // of each block
 	blocks []neighbor.Block[float32]
-	length [][]float64 // of the rows of each block before they were brought to norm 1; nil in null data
+	length [][]float64 // of the rows of each block before they were scaled to norm 1; nil in null data
 }
 
 // mildest is the largest exponent of 2 by which values may differ from 1: sums of the squares of such values are float32 numbers.
@@ -151,7 +151,7 @@ func (d *data) graph(ctx context.Context, o Options, filled bool) (neighbor.Oper
 	return index.Operator(), nil
 }
 
-// filled returns the data with rows of neighbours in place of absent ones; without absent rows these are the data themselves.
+// filled returns the data with rows of neighbours in place of absent rows. It returns d if no row is absent.
 func (d *data) filled(ctx context.Context, o Options) (*data, error) {
 	if !smooth.Incomplete(nil, d.blocks) {
 		return d, nil

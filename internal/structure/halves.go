@@ -23,7 +23,7 @@ type clustering struct {
 	labels    []int
 }
 
-// cluster clusters rows as the start of a fit does.
+// cluster clusters rows by the method of the initial clustering of a fit.
 func cluster(ctx context.Context, d *data, o Options, seed uint64) (*clustering, error) {
 	d, err := d.filled(ctx, o)
 	if err != nil {
@@ -58,7 +58,7 @@ func cluster(ctx context.Context, d *data, o Options, seed uint64) (*clustering,
 	return c, nil
 }
 
-// placed are rows among the clusters of others.
+// placed holds the positions of rows among the clusters of other rows.
 type placed struct {
 	labels []int     // the nearest centroids
 	margin []float64 // the distance from the nearest border, in distances between the two centroids beside it
@@ -134,8 +134,8 @@ type trial struct {
 	halves              [2]half // nil unless measured
 }
 
-// measure parts rows in two halves and measures them. The number of the split seeds it. local says whether to measure the density
-// and the dimension of the rows too.
+// measure splits rows in two halves and measures them. number is the number of the split, which seeds it. local selects whether
+// to measure the density and the dimension of the rows too.
 func measure(ctx context.Context, d *data, o Options, number uint64, local bool) (out trial, err error) {
 	order := rand.New(rand.NewPCG(o.Seed, streamHalves|number<<8)).Perm(d.n)
 	var rows [2]*data
@@ -172,7 +172,6 @@ func measure(ctx context.Context, d *data, o Options, number uint64, local bool)
 	return out, nil
 }
 
-// agreement returns the adjusted Rand index.
 func agreement(a, b []int) (float64, error) {
 	t, err := score.NewContingency(a, b)
 	if err != nil {

@@ -11,18 +11,18 @@ import (
 	"github.com/largemvc/largemvc/score"
 )
 
-// Placed holds labels that samples got from clusters in which they had no part.
+// Placed holds labels of samples by clusters that were found without these samples.
 type Placed struct {
-	Labels []int // the cluster of each sample, numbered alike in both halves; −1: it has none
-	Half   []int // 0 or 1: the half of each sample; it was labelled by the clusters of the other half
+	Labels []int // the cluster of each sample, with the same numbers in both halves; −1: it has none
+	Half   []int // 0 or 1: the half of each sample; the clusters of the other half labelled it
 }
 
 // streamPlaced seeds the halves of HeldOut.
 const streamPlaced = 1 << 6
 
-// HeldOut parts samples in two halves, clusters each half by itself in the views, and labels each half by the clusters of the
-// other one. Views were checked and are in memory. Samples that lack all views get no label. It returns nil where halves cannot
-// be clustered: in the cases in which Judge returns score.StructureUnknown. Its only errors are those of the context.
+// HeldOut splits samples in two halves, clusters each half by itself in the views, and labels each half by the clusters of the
+// other one. Views must be checked and in memory. Samples that lack all views get no label. HeldOut returns nil if halves cannot
+// be clustered: in the cases in which Judge returns score.StructureUnknown. Its only errors are errors of the context.
 func HeldOut(ctx context.Context, views []view.View, o Options) (*Placed, error) {
 	var seen []int
 	for i := range views[0].Rows {
@@ -119,7 +119,7 @@ func Squares(ctx context.Context, views []view.View, o Options) (squares []float
 	return squares, len(squares) / max(d.n, 1), nil
 }
 
-// Columns returns a view of some features, in the order given. The rows of x are in memory.
+// Columns returns a view of the given features, in the given order. The rows of x are in memory.
 func Columns(x view.View, of []int) view.View {
 	out := view.View{Name: x.Name, Rows: x.Rows, Cols: len(of), Present: x.Present}
 	if x.Sparse != nil {

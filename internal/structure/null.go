@@ -13,9 +13,9 @@ import (
 	"github.com/largemvc/largemvc/neighbor"
 )
 
-// null draws rows without clusters that have the mean and the covariance of others. They are drawn at the length that rows have
-// before they are brought to norm 1, and then brought to it: norm 1 makes clusters of rows that lie along a line through the
-// centre, and null data must share them.
+// null draws rows without clusters that have the mean and the covariance of the data. It draws rows at their length before the
+// scaling to norm 1, and then scales them. The scaling makes clusters of rows that lie along a line through the centre, and null
+// data must share these.
 type null struct {
 	of    *data
 	views []view.View // that the rows come from
@@ -27,14 +27,13 @@ type null struct {
 }
 
 const (
-	// principal is the number of principal directions of all inputs side by side whose scores are drawn. What lies outside of
-	// them is a sum of rows drawn at random, with normal weights; mixed is their number.
+	// principal is the number of principal directions of all inputs side by side whose scores are drawn. The part outside these
+	// directions is a sum of rows drawn at random, with normal weights; mixed is the number of these rows.
 	principal, mixed = 64, 6
-	// longest bounds the length of rows in medians: few long rows, as of sparse counts, would be all of the covariance.
+	// longest bounds the length of rows, in medians: a few long rows, as of sparse counts, would determine the covariance.
 	longest = 1.3
 )
 
-// newNull measures rows.
 func newNull(ctx context.Context, d *data, views []view.View, o Options) (*null, error) {
 	full, err := d.filled(ctx, o)
 	if err != nil {
@@ -109,7 +108,7 @@ func (m *null) lengthen(b *neighbor.Block[float32], length []float64, n int) []f
 	return out
 }
 
-// allKinds is the number of kinds of null data: those of kinds, and shuffled columns.
+// allKinds is the number of kinds of null data: two kinds of scores, and shuffled columns.
 const allKinds = 3
 
 // kinds draw a score of mean 0 and variance 1.
@@ -130,7 +129,7 @@ func (m *null) measure(ctx context.Context, kind, draw int, o Options) (Figures,
 		if d, err = shuffled(ctx, m.views, rng, o); err != nil {
 			return Figures{}, err
 		}
-		if d == nil { // nothing is left of any view: there are no clusters
+		if d == nil { // no view varies: there are no clusters
 			return Figures{Border: 1}, nil
 		}
 	}
@@ -148,7 +147,7 @@ func (m *null) measure(ctx context.Context, kind, draw int, o Options) (Figures,
 	return out, err
 }
 
-// draw draws as many rows as there are. They lack the views that the others lack.
+// draw draws as many rows as the data has. They lack the same views.
 func (m *null) draw(f func(r *rand.Rand) float64, seed, number uint64) *data {
 	rng := rand.New(rand.NewPCG(seed, streamNull|number<<8))
 	n, rank := m.of.n, len(m.basis.S)

@@ -6,34 +6,34 @@ import (
 	"github.com/largemvc/largemvc/score"
 )
 
-// The constants of the rule were chosen on the noise and on the data sets of studies/structure, which prints how often the rule
-// errs, also with one kind of noise left out of the choice.
+// The constants of the rule were chosen on the noise and on the data sets of studies/structure. That program prints how often the
+// rule errs, also with one kind of noise left out of the choice.
 const (
-	// enough is the Excess from which the rows are more than null data.
+	// enough is the Excess from which the rows are more clustered than null data.
 	enough = 1.5
-	// sure is the Excess from which they may be clear clusters.
+	// sure is the Excess from which the clusters may be clear.
 	sure = 3
-	// plain is the gain beyond the first null data above which no more of them are drawn.
+	// plain is the gain over the first null data above which no more null data are drawn.
 	plain = 1
-	// hopeless is the loss against the first null data from which no more of them are drawn.
+	// hopeless is the loss against the first null data from which no more null data are drawn.
 	hopeless = 0.5
-	// spread is the standard deviation of null data that counts besides their own, and spreadOfOne the one of a single draw.
+	// spread is a standard deviation of null data that is added to the measured one, and spreadOfOne its value for a single draw.
 	spread, spreadOfOne = 0.1, 0.25
-	// flat is the local dimension below which rows may lie on a curve or a surface. surface is the dimension from which that is
-	// not a curve.
+	// flat is the local dimension below which rows may lie on a curve or a surface. From the dimension surface on, they may not
+	// lie on a curve.
 	flat, surface = 3, 1.8
-	// thin and sparse are the contrast of borders and the sparsity that tell clusters from a curve or a surface.
+	// thin and sparse are the contrast of borders and the sparsity that distinguish clusters from a curve or a surface.
 	thin, sparse = 1.7, 0.3
 	// Clear clusters have at least this stability and contrast.
 	clearStability, clearContrast = 0.5, 0.5
-	// From this stability and contrast on, clusters are clear though null data vary much, as with two or three clusters.
+	// From this stability and contrast on, clusters are clear even if null data vary much, as with two or three clusters.
 	distinctStability, distinctContrast = 0.8, 1.2
 )
 
 // clustered grows with the stability and with the agreement of views, and falls with the density at borders.
 func (f Figures) clustered() float64 { return f.Stability + f.Agreement - math.Log(f.Border+0.1) }
 
-// gain returns by how much the rows are more clustered than every kind of null data.
+// gain returns the difference between the clustering of the rows and of the most clustered kind of null data.
 func (r *Result) gain() float64 {
 	most := math.Inf(-1)
 	for _, draws := range r.nulls {
@@ -42,7 +42,7 @@ func (r *Result) gain() float64 {
 	return r.clusteredData() - most
 }
 
-// clusteredData returns the mean over the trials. As many are taken together as a draw of null data has.
+// clusteredData returns the mean over the trials, in groups as large as a draw of null data has.
 func (r *Result) clusteredData() float64 {
 	var of []Figures
 	for t := 0; t < len(r.trials); t += drawSplits {
@@ -86,7 +86,8 @@ func (r *Result) contrast() float64 {
 	return math.Log((min(r.Normal.Border, r.Uniform.Border, r.Shuffled.Border) + least) / (r.Data.Border + least))
 }
 
-// Curved says whether the rows seem to lie on a curve or a surface without gaps. Then they have none, however stable.
+// Curved reports whether the rows seem to lie on a curve or a surface without gaps. Then the rows have no clusters, however
+// stable.
 func (r *Result) Curved() bool {
 	gaps := r.contrast() >= thin || r.Dimension >= surface && r.Sparsity >= sparse
 	return r.Dimension < flat && !gaps

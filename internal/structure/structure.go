@@ -1,24 +1,24 @@
-// Package structure judges whether samples fall into clusters, or whether clusters were only cut out of them.
+// Package structure judges whether samples form clusters, or whether a clustering only divides samples without gaps.
 //
-// It works on at most a few hundred rows, in the prepared views, and clusters them as the start of a fit does: a graph of
-// mutual neighbours, smoothing along it, k-means on the leading singular vectors. No network is trained. The rows are parted in
-// halves, each half is clustered by itself, and each clustering is applied to the other half. Five figures come of it:
+// It works on at most a few hundred rows, in the prepared views. It clusters them by the method of the initial clustering: a
+// graph of mutual neighbours, smoothing along it, k-means on the leading singular vectors. No network is trained. The rows are
+// split in halves, each half is clustered by itself, and each clustering is applied to the other half. Five figures result:
 //
 //   - Stability is the adjusted Rand index between the clusters of a half and the labels that the other half's clusters give to
-//     it. It is 0 in the mean if the clusters are chance.
+//     it. Its mean is 0 if the clusters are chance.
 //   - Border is the density of samples at the borders between clusters, relative to the density within clusters. A gap has a
-//     density near 0, a straight cut through even rows about 1.
-//   - Sparsity is the rank correlation between how near a sample is to a border and how far its neighbours are. Where rows thin
-//     out towards the borders it is positive; on an even curve it is 0.
-//   - Agreement is the mean adjusted Rand index between the clusters that single views have.
+//     density near 0, a cut through evenly spread rows about 1.
+//   - Sparsity is the rank correlation between a sample's nearness to a border and the distance of its neighbours. It is positive
+//     if rows thin out towards the borders; on an even curve it is 0.
+//   - Agreement is the mean adjusted Rand index between the clusters of single views.
 //   - Dimension is the number of coordinates that the rows have locally. A curve has about 1, a surface 2.
 //
-// Stable halves are not enough: halves agree along a line, or on a few normal factors, where there are no clusters. So stability,
-// border and agreement are compared with those of three kinds of null data. Two are rows that are drawn with the mean and the
-// covariance of the prepared views, with normal and with uniform scores of their principal directions. The third has the columns
-// of the views, each in an order of its own. (The comparison follows Y. Liu et al., JASA 103, 2008, "SigClust", and R. Tibshirani
-// et al., J. R. Stat. Soc. B 63, 2001, the gap statistic.) Curves and surfaces are more stable than null data that have their
-// covariance. They show in Dimension, and are then asked for thin borders.
+// Stable halves do not prove clusters: along a line, or on a few normal factors, halves agree without clusters. So stability,
+// border and agreement are compared with three kinds of null data. Two kinds are rows that are drawn with the mean and the
+// covariance of the prepared views, with normal and with uniform scores of their principal directions. The third kind permutes
+// each column of the views independently. (The comparison follows Y. Liu et al., JASA 103, 2008, "SigClust", and R. Tibshirani et
+// al., J. R. Stat. Soc. B 63, 2001, the gap statistic.) Curves and surfaces are more stable than null data with their covariance.
+// Dimension detects them, and the rule then requires thin borders.
 //
 // The same rows, options and seed give the same bits for any number of goroutines.
 package structure
@@ -44,26 +44,26 @@ type Options struct {
 	Kind      prepare.Kind // the standardisation of the views
 	Neighbors int          // of the graph; 0: 10
 	Steps     int          // of smoothing
-	Seed      uint64       // of all that is drawn
+	Seed      uint64       // of all random draws
 	Workers   int          // goroutines; 0: GOMAXPROCS
 }
 
 const (
-	// mostRows is the number of rows that are looked at, unless many clusters need more; rowsPerCluster is that number for a
-	// cluster. The time grows with their square.
+	// mostRows is the number of rows that are judged, unless many clusters need more; rowsPerCluster is the number for each
+	// cluster. The time grows with the square of the number of rows.
 	mostRows       = 600
 	rowsPerCluster = 8
 	// fewestPerHalf is the number of rows for each cluster below which halves cannot be clustered.
 	fewestPerHalf = 2
-	// fewestNeighbors is the least number of neighbours of a sample. Neighbours are at most half of a cluster's samples in a
-	// half: with more of them, smoothing makes small clusters alike.
+	// fewestNeighbors is the smallest number of neighbours of a sample. Otherwise a sample has at most half of a cluster's
+	// samples in a half as neighbours: with more of them, smoothing makes small clusters alike.
 	fewestNeighbors = 2
 	// fewestRows is the number of rows below which nothing is judged.
 	fewestRows = 24
 	// directions is the number of leading directions that are kept of each input.
 	directions = 50
-	// splits is the number of times that the rows are parted in halves; draws is the number of null data of each kind, and
-	// drawSplits the number of times that each of them is parted.
+	// splits is the number of splits of the rows in halves, draws the number of null data of each kind, and drawSplits the number
+	// of splits of each null data.
 	splits, draws, drawSplits = 4, 4, 2
 	// starts is the number of starts of each k-means.
 	starts = 4
@@ -72,27 +72,27 @@ const (
 // Figures are the figures of one set of rows: means over halves and splits.
 type Figures struct {
 	Stability float64 // adjusted Rand index, at most 1
-	Border    float64 // density at borders relative to that within clusters, at least 0
+	Border    float64 // density at borders relative to the density within, at least 0
 	Agreement float64 // mean adjusted Rand index between clusters of single views; 0 for one view
 }
 
 // Result is a judgement with its figures.
 type Result struct {
 	Judgement score.Judgement
-	Rows      int // that were looked at
+	Rows      int // number of rows that were judged
 	Data      Figures
 	Normal    Figures // means over null data with normal scores
 	Uniform   Figures // means over null data with uniform scores
 	Shuffled  Figures // means over null data with shuffled columns
 	Sparsity  float64 // of the data, −1 to 1
 	Dimension float64 // of the data
-	Excess    float64 // by how many standard deviations of null data the rows are more clustered; see rule.go
+	Excess    float64 // standard deviations of null data by which the rows are more clustered; see rule.go
 
 	trials []trial
 	nulls  [allKinds][]Figures // of each kind, a mean for each draw
 }
 
-// Choose returns the numbers of the samples, of n, that are looked at, in increasing order. They are drawn by Options.Seed.
+// Choose returns the numbers of the samples to judge, of n, in increasing order. They are drawn by Options.Seed.
 func Choose(n int, o Options) []int {
 	return rows.Sample(rand.New(rand.NewPCG(o.Seed, streamRows)), n, Chosen(n, o.Clusters))
 }
@@ -101,8 +101,9 @@ func Choose(n int, o Options) []int {
 func Chosen(n, clusters int) int { return min(n, max(mostRows, rowsPerCluster*clusters)) }
 
 // Judge judges the clusters of the samples that Choose chose, of views that were checked and are in memory. It returns
-// score.StructureUnknown for one cluster, for fewer than 24 samples, and for fewer than four samples a cluster. Views in which
-// the chosen rows are constant are left out; without any other it returns that too. Its only errors are those of the context.
+// score.StructureUnknown for one cluster, for fewer than 24 samples, and for fewer than four samples for each cluster. It leaves
+// out views in which the chosen rows are constant; if none is left, it also returns score.StructureUnknown. Its only errors are
+// errors of the context.
 func Judge(ctx context.Context, views []view.View, o Options) (*Result, error) {
 	m := views[0].Rows
 	out := &Result{Rows: m}
@@ -130,7 +131,7 @@ func Judge(ctx context.Context, views []view.View, o Options) (*Result, error) {
 	return out, nil
 }
 
-// Score returns the judgement with the figures that a user sees.
+// Score returns the judgement with the figures for a user.
 func (r *Result) Score() score.Structure {
 	out := score.Structure{Judgement: r.Judgement, Samples: r.Rows}
 	if r.Judgement != score.StructureUnknown {
@@ -149,9 +150,9 @@ const (
 	streamAgreement
 )
 
-// measure sets the figures of the rows, of null data, and the agreement between single views. Where the rows are far more
-// clustered than the first null data, or far less, there are no more of these. Of a kind that is far less clustered than
-// another there are no more either.
+// measure sets the figures of the rows, of null data, and the agreement between single views. It draws no more null data if the
+// rows are far more or far less clustered than the first ones. It draws no more null data of a kind that is far less clustered
+// than another kind.
 func (r *Result) measure(ctx context.Context, all *data, null *null, o Options) error {
 	one := o
 	one.Workers = 1
@@ -190,7 +191,7 @@ func (r *Result) measure(ctx context.Context, all *data, null *null, o Options) 
 	if gain >= plain || gain < -hopeless {
 		return nil
 	}
-	var near []int // kinds that may be the most clustered ones
+	var near []int // kinds that may be the most clustered
 	for kind, x := range r.nulls {
 		if r.clusteredData()-meanClustered(x) < gain+plain {
 			near = append(near, kind)

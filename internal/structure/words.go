@@ -8,11 +8,11 @@ import (
 	"github.com/largemvc/largemvc/internal/view"
 )
 
-// mostWords bounds the words of the rows that are looked at: more are shuffled by columns.
+// mostWords bounds the words of the rows for shuffledWords: with more words, columns are shuffled.
 const mostWords = 4e6
 
-// words returns the counts of a view as a list: the row and the column of each word, once for each time that it is there. It
-// returns nil unless the view counts words: numbers from 0 without decimals, some above 1, at least half of them 0.
+// words returns the counts of a view as a list: the row and the column of each word, once for each occurrence. It returns nil
+// unless the view counts words: numbers from 0 without decimals, some above 1, at least half of them 0.
 func words(x view.View) (rows []int, columns []int32) {
 	row, cells, filled, most := make([]float64, x.Cols), 0, 0, 0.0
 	for _, i := range present(x) {
@@ -36,8 +36,8 @@ func words(x view.View) (rows []int, columns []int32) {
 	return rows, columns
 }
 
-// shuffledWords gives the words of all rows to rows at random: every row keeps its number of words and every column its sum, and
-// nothing joins columns. Long rows stay long, and texts of very different lengths differ as texts without topics do.
+// shuffledWords permutes the words of all rows: every row keeps its number of words and every column its sum, and columns are
+// independent. Long rows stay long, and texts of very different lengths differ as texts without topics do.
 func shuffledWords(n int, rows []int, columns []int32, rng *rand.Rand) *view.CSR {
 	dealt := slices.Clone(columns)
 	rng.Shuffle(len(dealt), func(a, b int) { dealt[a], dealt[b] = dealt[b], dealt[a] })

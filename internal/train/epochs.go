@@ -11,15 +11,15 @@ import (
 // divergence is the multiple of the loss of H = 0, or of the first loss, from which a loss counts as diverged.
 const divergence = 1e4
 
-// epochs are those of a run.
+// epochs runs the epochs of a run.
 type epochs[N Network] struct {
 	*series[N]
 	net   N
 	run   *Run
-	limit float64 // from which a loss counts as diverged, unless the first was larger
+	limit float64 // loss from which a loss counts as diverged, unless the first was larger
 }
 
-// do runs the epochs that are left, and returns what the caller of Fit is to know of the end.
+// do runs the remaining epochs, and returns the reason of an early end for the caller of Fit.
 func (e *epochs[N]) do(ctx context.Context) error {
 	r := e.run
 	r.Status = EpochLimit
@@ -49,7 +49,7 @@ func (e *epochs[N]) do(ctx context.Context) error {
 			if r.Status = Stopped; errors.Is(stop, e.o.Stop) {
 				return nil
 			}
-			if ctx.Err() != nil { // the evaluation that follows may take longer than the process has
+			if ctx.Err() != nil { // the process may end before the following evaluation
 				e.keep()
 			}
 			return r.ended(ctx, stop)
@@ -87,7 +87,7 @@ func (e *epochs[N]) step(ctx context.Context) (Loss, error) {
 	return loss, nil
 }
 
-// saveStart writes a checkpoint before the first epoch of a run: finding its start can take longer than many epochs.
+// saveStart writes a checkpoint before the first epoch of a run: the initial clustering can take longer than many epochs.
 func (e *epochs[N]) saveStart() error {
 	if e.o.Save == nil || e.run.Values != nil || e.o.Epochs <= 0 {
 		return nil
@@ -95,7 +95,7 @@ func (e *epochs[N]) saveStart() error {
 	return e.write()
 }
 
-// save writes a checkpoint where one is due, and else keeps the state.
+// save writes a checkpoint if one is due, and otherwise keeps the state.
 func (e *epochs[N]) save() error {
 	r := e.run
 	if e.o.Save == nil || r.Status != EpochLimit || r.Epochs%e.o.SaveEvery != 0 || r.Epochs >= e.o.Epochs {
@@ -105,13 +105,13 @@ func (e *epochs[N]) save() error {
 	return e.write()
 }
 
-// write writes a checkpoint of the run, which goes on.
+// write writes a checkpoint of a running training.
 func (e *epochs[N]) write() error {
 	e.snapshot()
 	return e.o.Save(State{Next: e.run.Restart, Current: e.run, Best: e.best})
 }
 
-// keep hands on a copy of the state, in which the following epochs change nothing: losses are appended.
+// keep passes on a copy of the state. Later epochs do not change it, because losses are appended.
 func (e *epochs[N]) keep() {
 	if e.o.Keep == nil {
 		return
@@ -140,7 +140,7 @@ type patience struct {
 	begun     bool
 }
 
-// over takes the next loss and says whether the training has made no progress for long enough.
+// over takes the next loss and reports whether the training has made no progress for long enough.
 func (p *patience) over(loss float64) bool {
 	if !p.begun || loss < p.best-p.tolerance*math.Abs(p.best) {
 		p.best, p.waited, p.begun = loss, 0, true
@@ -150,8 +150,8 @@ func (p *patience) over(loss float64) bool {
 	return p.tolerance > 0 && p.waited >= p.limit
 }
 
-// finish brings the network to its final parameters and evaluates it there. after is what ended the epochs, if anything did; it
-// is returned unless something worse happens. done says whether the run has a result.
+// finish sets the network to its final parameters and evaluates it. after is the reason for an early end, or nil; finish returns
+// it unless a worse error occurs. done reports whether the run has a result.
 func (e *epochs[N]) finish(ctx context.Context, after error) (done bool, err error) {
 	r := e.run
 	switch {
@@ -185,15 +185,15 @@ func (e *epochs[N]) finish(ctx context.Context, after error) (done bool, err err
 	return true, after
 }
 
-// goBack gives a run that diverged the last good state. The last of its losses is the loss of this state.
+// goBack restores the last good state of a run that diverged. The last of its losses is the loss of this state.
 func (e *epochs[N]) goBack() error {
 	r := e.run
 	r.Epochs, r.Loss, r.ViewLoss = r.GoodAt, slices.Clone(r.Loss[:r.GoodAt]), slices.Clone(r.ViewLoss[:r.GoodAt])
 	return e.net.SetValues(r.Good)
 }
 
-// failedStep says how the last step of a run has diverged, by the evaluation after it and its error; nil: it has not. No other
-// epoch follows that would see it.
+// failedStep returns how the last step of a run diverged, from the evaluation after it and its error, or nil. No other epoch
+// would detect it.
 func (e *epochs[N]) failedStep(err error) *Failure {
 	r := e.run
 	if r.Status == Diverged || r.Epochs == 0 {
@@ -211,13 +211,14 @@ func (e *epochs[N]) failedStep(err error) *Failure {
 	return nil
 }
 
-// usable says whether a loss has not diverged, in a training with this first loss. limit is the loss of H = 0, times divergence.
+// usable reports whether a loss has not diverged, in a training with this first loss. limit is the loss of H = 0, times
+// divergence.
 func usable(loss, first, limit float64) bool {
 	return math.Abs(loss) <= max(limit, divergence*math.Abs(first)) // not NaN
 }
 
-// assess evaluates the network at the end of a run, to the end though the context be cancelled where there is something to lose,
-// and returns what is to be said of the end then.
+// assess evaluates the network at the end of a run, even if ctx is cancelled, unless there is nothing to lose. It returns the
+// reason of the end.
 func (e *epochs[N]) assess(ctx context.Context, after error) (of, err error) {
 	r := e.run
 	err = e.evaluate(ctx)

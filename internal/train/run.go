@@ -11,7 +11,7 @@ import (
 	"github.com/largemvc/largemvc/internal/checkpoint"
 )
 
-// Status says why a training ended.
+// Status is the reason why a training ended.
 type Status int
 
 const (
@@ -28,14 +28,14 @@ var StatusNames = [...]string{"epoch limit", "converged", "stopped", "cancelled"
 // String returns the name of the status.
 func (s Status) String() string { return StatusNames[s] }
 
-// interrupted says whether a training with this status could go on.
+// interrupted reports whether a training with this status could continue.
 func (s Status) interrupted() bool { return s == Stopped || s == Cancelled }
 
-// Failure says how a training diverged.
+// Failure describes how a training diverged.
 type Failure struct {
 	Epoch int     // counted from 1
 	Loss  float64 // NaN, an infinity or very large
-	Err   error   // what happened inside the network; nil: the loss says it all
+	Err   error   // error inside the network; nil: only the loss diverged
 }
 
 // Error returns the epoch with what happened in it.
@@ -58,14 +58,14 @@ func (e *NotFiniteError) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *NotFiniteError) Unwrap() error { return e.Err }
 
-// Run is one training, from its start to its end: all that is needed to continue it to the same bits, or to return to its result.
+// Run is one training with all data that are needed to continue it with the same bits, or to restore its result.
 type Run struct {
 	checkpoint.Run
 	Status  Status
-	Failure *Failure // where Status is Diverged
+	Failure *Failure // set if Status is Diverged
 
-	// A training may be interrupted at the very step that has diverged: its status then, and what is to be returned of it beside
-	// the failure. The fit ends, and no other restart begins.
+	// A training may be interrupted at the step that diverged. halted is then its status before, and halt the error to return
+	// beside the failure. The fit ends, and no other restart begins.
 	halted Status
 	halt   error
 
@@ -83,7 +83,7 @@ func (r *Run) EpochTime() time.Duration {
 	return slices.Sorted(slices.Values(r.Durations))[len(r.Durations)/2]
 }
 
-// Restored returns the run that a file holds, nil for none.
+// Restored returns the run in a file, nil for none.
 func Restored(saved *checkpoint.Run) (*Run, error) {
 	if saved == nil {
 		return nil, nil
@@ -106,14 +106,14 @@ func Restored(saved *checkpoint.Run) (*Run, error) {
 	return r, nil
 }
 
-// Saved returns what a file holds of a run, nil for none.
+// Saved returns the form of a run for a file, nil for none.
 func (r *Run) Saved() *checkpoint.Run {
 	if r == nil {
 		return nil
 	}
 	out := r.Run
 	out.Status = r.Status.String()
-	if r.Status == Diverged { // it takes no further step, and its moments may be those of a gradient that is not finite
+	if r.Status == Diverged { // it takes no further step, and its moments may come from a gradient that is not finite
 		out.Adam.Steps, out.Adam.First, out.Adam.Second = 0, nil, nil
 	}
 	if e := r.Failure; e != nil {
@@ -125,7 +125,7 @@ func (r *Run) Saved() *checkpoint.Run {
 	return &out
 }
 
-// interruption is the status of a run before it was found that its last step had diverged.
+// interruption is the status of a run before its last step was found to have diverged.
 func (r *Run) interruption() Status {
 	if r.halted.interrupted() {
 		return r.halted
@@ -133,8 +133,8 @@ func (r *Run) interruption() Status {
 	return r.Status
 }
 
-// better says whether the run is to be kept in place of another: runs that came to their end go before those that were
-// interrupted, and those before diverged ones; among equals the lower loss decides.
+// better reports whether the run replaces another: finished runs precede interrupted ones, and these precede diverged ones. Of
+// equal ones the lower loss decides.
 func (r *Run) better(other *Run) bool {
 	if other == nil {
 		return true
@@ -145,7 +145,7 @@ func (r *Run) better(other *Run) bool {
 	return last(r.Loss) < last(other.Loss)
 }
 
-// rank is 0 for a run that came to its end, 1 for one that was interrupted and 2 for one that diverged.
+// rank is 0 for a finished run, 1 for an interrupted one and 2 for a diverged one.
 func (r *Run) rank() int {
 	switch loss := last(r.Loss); {
 	case r.Status == Diverged, math.IsNaN(loss), math.IsInf(loss, 0): // of no step, for one, and not to be compared
@@ -156,7 +156,7 @@ func (r *Run) rank() int {
 	return 0
 }
 
-// ended sorts an error of the network and sets the status: cancelled and diverged runs end the training in order.
+// ended classifies an error of the network and sets the status. Cancelled and diverged runs end the training without an error.
 func (r *Run) ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		r.Status = Cancelled
@@ -169,7 +169,7 @@ func (r *Run) ended(ctx context.Context, err error) error {
 	return err
 }
 
-// notFinite returns what an error of a network says of a number that is not finite; nil if it says nothing of one.
+// notFinite returns the error inside a NotFiniteError, nil for other errors.
 func notFinite(err error) error {
 	if e := (*NotFiniteError)(nil); errors.As(err, &e) {
 		return e.Err

@@ -1,5 +1,5 @@
-// Package train runs the epochs of a network: steps, early stop, divergence, restarts and checkpoints. It knows neither samples
-// nor graphs, so that its tests train a parabola.
+// Package train runs the epochs of a network: steps, early stop, divergence, restarts and checkpoints. It does not depend on
+// samples or graphs: its tests train a parabola.
 package train
 
 import (
@@ -18,36 +18,36 @@ type Loss struct {
 	Views []float64 // the reconstruction loss of each view
 }
 
-// Network is a loss with learnable parameters. A number inside it that is not finite is a NotFiniteError.
+// Network is a loss with learnable parameters. It reports a number inside it that is not finite as a NotFiniteError.
 type Network interface {
 	Forward(ctx context.Context, epoch int) (Loss, error) // the loss and its gradient, in an epoch counted from 1
-	Evaluate(ctx context.Context) (Loss, error)           // the loss alone, and what the result needs
+	Evaluate(ctx context.Context) (Loss, error)           // the loss, and the state for the result
 	Step() error                                          // of the optimizer, with the projection to the parameters' ranges
 	Values(dst [][]float64) [][]float64                   // the parameters, copied to dst or to new memory for nil
 	SetValues([][]float64) error                          // what Values returned
 	Names() []string                                      // of the parameters
 	Adam() adam.State                                     // of the optimizer
-	Agree(stop error) error                               // on the end of an epoch, of all processes
+	Agree(stop error) error                               // agreement of all processes on the end of an epoch
 	NullLoss() float64                                    // of H = 0, the scale of the loss
 	Release()                                             // of the memory that only training needs
-	Close() error                                         // ends the training; what was evaluated stays
-	Lasting() bool                                        // whether it is of use after Close
+	Close() error                                         // ends the training; evaluated results stay
+	Lasting() bool                                        // whether the network can be used after Close
 }
 
 // Problem makes the networks of a fit.
 type Problem[N Network] interface {
-	// Begin finds where a run begins, unless it has begun, and returns its network, at the values and with the optimizer of a run
-	// that goes on.
+	// Begin finds the initial state of a run, unless the run has begun. It returns the run's network with the values and the
+	// optimizer of the run.
 	Begin(ctx context.Context, r *Run) (N, error)
-	// Restore returns the network of a run that is over, at its values, for evaluation alone.
+	// Restore returns the network of a finished run with its values, for evaluation only.
 	Restore(r *Run) (N, error)
 }
 
-// State is where a fit is; its zero value is the beginning.
+// State is the progress of a fit; its zero value is the beginning.
 type State struct {
-	Next    int  // the restart to go on with
+	Next    int  // the next restart
 	Current *Run // its state, nil if it has not begun
-	Best    *Run // of the runs that are over, nil if there is none
+	Best    *Run // of the finished runs, nil if there is none
 }
 
 // Options are the settings of a training.
@@ -55,11 +55,11 @@ type Options struct {
 	Epochs    int // steps of a run; negative: none
 	Restarts  int // number of runs
 	Tolerance float64
-	Patience  int // epochs without a loss that is lower by Tolerance, after which a run ends; Tolerance 0: never
+	Patience  int // epochs without a loss lower by Tolerance, after which a run ends; Tolerance 0: never
 	SaveEvery int
 	Save      func(State) error                           // nil: no checkpoints
-	Keep      func(State)                                 // gets copies of the states between epochs that Save does not
-	Enter     func(restart int)                           // before the epochs of a run; nil: nobody listens
+	Keep      func(State)                                 // gets copies of the states between epochs that Save does not get
+	Enter     func(restart int)                           // before the epochs of a run; may be nil
 	Progress  func(r *Run, l Loss, d time.Duration) error // after each epoch, d from the first of them; nil: nobody listens
 	Stop      error                                       // of Progress, which ends a training in order
 }
@@ -68,10 +68,10 @@ type Options struct {
 type Outcome[N Network] struct {
 	Network N
 	Run     *Run
-	Ended   error // what ended the last run before its end, beside the Failure of the best
+	Ended   error // reason for an early end of the last run, beside the Failure of the best
 }
 
-// Restarts trains every restart that s leaves, and returns the best run. An error means that there is no result.
+// Restarts runs every remaining restart of s, and returns the best run. An error means that there is no result.
 func Restarts[N Network](ctx context.Context, p Problem[N], o Options, s State) (*Outcome[N], error) {
 	t := &series[N]{problem: p, o: o, best: s.Best}
 	var ended error
@@ -103,21 +103,21 @@ func Restarts[N Network](ctx context.Context, p Problem[N], o Options, s State) 
 	return out, nil
 }
 
-// series are the restarts of a fit.
+// series holds the restarts of a fit.
 type series[N Network] struct {
 	problem Problem[N]
 	o       Options
 
-	best    *Run     // of the restarts that are over, nil if there is none
+	best    *Run     // of the finished restarts, nil if there is none
 	kept    N        // of the best run
 	holds   bool     // whether it is kept
 	failure *Failure // of the last run that diverged
 }
 
-// restart does what is left of a run and keeps the run if it is the best so far. over says that the fit was interrupted.
+// restart finishes a run and keeps it if it is the best so far. over reports that the fit was interrupted.
 func (s *series[N]) restart(ctx context.Context, r *Run) (over bool, ended error) {
 	var none N
-	s.kept, s.holds = none, false // Its memory is free for this restart.
+	s.kept, s.holds = none, false // releases its memory for this restart
 	var net N
 	done, trained := r.Status == Diverged && r.Values != nil, false // a checkpoint has its end
 	if !done {
@@ -134,14 +134,14 @@ func (s *series[N]) restart(ctx context.Context, r *Run) (over bool, ended error
 			s.kept, s.holds = net, true
 		}
 	}
-	if done || ended == nil || over { // else the last that is known of the run is on the disk
+	if done || ended == nil || over { // else the last state is on the disk
 		ended = join(ended, s.saveRestart(r, before))
 	}
 	return over, ended
 }
 
-// train begins or continues a run and takes it to its end. ok says whether the run has a result, which is the network there; err
-// is to be returned beside it.
+// train begins or continues a run and finishes it. ok reports whether the run has a result, which is the returned network. The
+// caller returns err beside it.
 func (s *series[N]) train(ctx context.Context, r *Run) (_ N, ok bool, err error) {
 	var none N
 	net, err := s.problem.Begin(ctx, r)
@@ -179,8 +179,8 @@ func (s *series[N]) restore(ctx context.Context) (N, error) {
 	return net, join(err, net.Close())
 }
 
-// saveRestart writes the state after a run has ended, whatever ended it. before is the best of the runs before it. The state
-// before a run that failed without any result stays.
+// saveRestart writes the state after the end of a run, whatever ended it. before is the best of the earlier runs. It does not
+// replace the state before a run that failed without a result.
 func (s *series[N]) saveRestart(r, before *Run) error {
 	switch over := !r.interruption().interrupted(); {
 	case s.o.Save == nil || r.Values == nil || over && s.best == nil:
@@ -191,7 +191,7 @@ func (s *series[N]) saveRestart(r, before *Run) error {
 	return s.o.Save(State{Next: r.Restart, Current: r, Best: before})
 }
 
-// join is errors.Join that leaves a single error, or one that comes twice, as it is.
+// join is errors.Join, but returns a single error, or twice the same one, unchanged.
 func join(a, b error) error {
 	switch {
 	case a == nil:

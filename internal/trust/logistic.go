@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// logistic is a logistic regression on features brought to mean 0 and deviation 1.
+// logistic is a logistic regression on features that are scaled to mean 0 and deviation 1.
 type logistic struct {
 	mean, std []float64
 	weights   []float64 // of the features, and a constant
@@ -99,7 +99,7 @@ func (l *logistic) sum(row []float64) float64 {
 	return sum
 }
 
-// at returns the logarithm of the odds for features as they are.
+// at returns the logarithm of the odds for unscaled features.
 func (l *logistic) at(row []float64) float64 {
 	sum := l.weights[len(row)]
 	for c, e := range row {

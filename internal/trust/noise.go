@@ -6,20 +6,20 @@ import (
 )
 
 const (
-	// mostRatio bounds the logarithm of how much likelier a row is one of its view than noise.
+	// mostRatio bounds the logarithm of the ratio of the likelihoods that a row belongs to its view or is noise.
 	mostRatio = 30
-	// trims is how often rows that look like noise are left out of what rows of the view are like.
+	// trims is the number of times that rows that look like noise are removed before learning again.
 	trims = 2
-	// Where at most the share `between` of the rows and of the noise have odds within e^±apart, the two are taken to be apart:
-	// then it is nothing but the penalty on the weights that keeps the odds small, and those of noise are brought to e^−surely.
+	// If at most the share `between` of the rows and of the noise have odds within e^±apart, rows and noise are separate. Then
+	// only the penalty on the weights limits the odds, and the odds of noise are brought to e^−surely.
 	between, apart, surely = 0.02, 2, 20
 )
 
-// Noise tells rows of a view from noise by marks of the rows, whatever the other views say.
+// Noise distinguishes rows of a view from noise by marks of the rows, without the other views.
 type Noise struct{ from *logistic }
 
-// NewNoise learns from the marks of rows of the view, and from those of rows of noise. Some of the former may be noise
-// themselves: those that look more like it than like the others are left out, and what is left is learned again.
+// NewNoise learns from the marks of rows of the view, and of rows of noise. Some rows of the view may be noise: rows that look
+// more like noise are removed, and the rest is learned again.
 func NewNoise(rows, noise [][]float64) *Noise {
 	kept := rows
 	var l *logistic
@@ -46,7 +46,7 @@ func NewNoise(rows, noise [][]float64) *Noise {
 	return n
 }
 
-// sharpen raises the odds where rows and noise are apart.
+// sharpen raises the odds if rows and noise are separate.
 func (n *Noise) sharpen(rows, noise [][]float64) {
 	odds := make([]float64, 0, len(noise))
 	for _, m := range noise {
@@ -70,13 +70,13 @@ func (n *Noise) sharpen(rows, noise [][]float64) {
 	}
 }
 
-// Oddness returns the logarithm of how much likelier it is that a row with the marks is bad than the other views say: it may be
-// another sample's, or noise.
+// Oddness returns the logarithm of a likelihood ratio, from the marks of a row: that the row is bad, because it is another
+// sample's or noise, against the estimate from the other views.
 func (n *Noise) Oddness(marks []float64) float64 {
 	return math.Log((1 + math.Exp(-max(-mostRatio, min(mostRatio, n.from.at(marks))))) / 2)
 }
 
-// Values returns what NoiseOf makes it of again.
+// Values returns the values for NoiseOf.
 func (n *Noise) Values() []float64 { return slices.Concat(n.from.mean, n.from.std, n.from.weights) }
 
 // NoiseValues is the number of values for the given number of marks.

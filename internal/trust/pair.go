@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// fewestPairs is the number of known samples with two views from which these can be compared.
+	// fewestPairs is the number of known samples with two views from which the two views are compared.
 	fewestPairs = 20
 	// drawn is the number of random pairs for each pair of rows of one sample.
 	drawn = 3
-	// penalty is that of the regression of one view on another, as a share of the sum of squares.
+	// penalty is the penalty of the regression of one view on another, as a share of the sum of squares.
 	penalty = 3e-3
-	// features is the number of what a logistic regression sees: see describe.
+	// features is the number of features of the logistic regression: see describe.
 	features = 7
 )
 
@@ -70,19 +70,19 @@ func (p *pair[T]) fit(j *Judge[T], all []profile[T], rng *rand.Rand) error {
 	return nil
 }
 
-// guess fills in what the two views of some samples, at most chunkRows, say of each other by regression.
+// guess sets the regressions between the two views for some samples, at most chunkRows.
 func (p *pair[T]) guess(j *Judge[T], some []profile[T]) {
 	p.forward.predict(j, p.u, p.v, some)
 	p.back.predict(j, p.v, p.u, some)
 }
 
-// logRatio returns the estimate of how much likelier it is that view u of a and view v of b are of one sample than that they
-// are not, as a logarithm.
+// logRatio returns the estimated logarithm of the likelihood ratio: that view u of a and view v of b belong to one sample,
+// against that they do not.
 func (p *pair[T]) logRatio(j *Judge[T], a, b *profile[T]) float64 {
 	return p.ratio.at(p.describe(j, a, b))
 }
 
-// describe returns what view u of a and view v of b say of each other.
+// describe returns the features of the logistic regression for view u of a and view v of b.
 func (p *pair[T]) describe(j *Judge[T], a, b *profile[T]) []float64 {
 	f := make([]float64, 0, features)
 	f = j.says(f, p.u, p.v, a, b)
@@ -90,8 +90,8 @@ func (p *pair[T]) describe(j *Judge[T], a, b *profile[T]) []float64 {
 	return append(f, j.common(p.u, p.v, a, b))
 }
 
-// says appends what view u of a says of view v of b: how near that is to the mean of a's neighbours and to what is regressed,
-// by angle, as it is and with all directions alike.
+// says appends the features by which view u of a predicts view v of b: its nearness to the mean of a's neighbours and to the
+// regressed row, by angle, with and without equal weight for all directions.
 func (j *Judge[T]) says(f []float64, u, v int, a, b *profile[T]) []float64 {
 	s, own := j.views[v], b.y[v]
 	sum, count := 0.0, 0.0
@@ -127,8 +127,8 @@ func dot[T kernel.Float](x, y []T) float64 {
 	return float64(sum)
 }
 
-// common is a measure of the neighbours that a has in view u and b in view v: near ones count for more, and those that are
-// neighbours of many for less.
+// common measures the common neighbours of a in view u and of b in view v. Near neighbours count more; neighbours of many samples
+// count less.
 func (j *Judge[T]) common(u, v int, a, b *profile[T]) float64 {
 	sum := 0.0
 	for i, r := range closest(a.near[u]) {
@@ -148,7 +148,7 @@ func (j *Judge[T]) common(u, v int, a, b *profile[T]) float64 {
 // ridge predicts a view from another, in their leading directions.
 type ridge[T kernel.Float] struct {
 	weights  kernel.Panel[T]
-	leverage map[int]T // of the samples that it was made from
+	leverage map[int]T // of the samples of the regression
 }
 
 // regress returns the regression of view v on view u over the samples that have both.
@@ -170,7 +170,7 @@ func regress[T kernel.Float](j *Judge[T], u, v int, all []profile[T], both []int
 	}
 	out := &ridge[T]{leverage: make(map[int]T, len(both))}
 	var factor mat.Cholesky
-	if total == 0 || !factor.Factorize(gram) { // Rows that are all alike say nothing.
+	if total == 0 || !factor.Factorize(gram) { // Equal rows have no information.
 		kernel.Pack(&out.weights, a, b, make([]float64, a*b), b)
 		return out, nil
 	}
@@ -193,11 +193,10 @@ func regress[T kernel.Float](j *Judge[T], u, v int, all []profile[T], both []int
 	return out, nil
 }
 
-// mostLeverage keeps 1 less a leverage from being nothing but rounding.
+// mostLeverage keeps 1 less a leverage above its rounding error.
 const mostLeverage = 1 - 1e-4
 
-// predict fills in the rows of view v from those of view u. A sample from which the regression was made has no part in what
-// is predicted for it.
+// predict sets the rows of view v from the rows of view u. A sample of the regression is left out of its own prediction.
 func (r *ridge[T]) predict(j *Judge[T], u, v int, some []profile[T]) {
 	from, to := j.views[u], j.views[v]
 	x := make([]T, len(some)*from.ld)

@@ -8,20 +8,21 @@ import (
 )
 
 const (
-	// meanNeighbors are taken into the mean that a view predicts, overlapNeighbors into the comparison of neighbours.
+	// meanNeighbors is the number of neighbours in the mean that a view predicts, overlapNeighbors in the comparison of
+	// neighbours.
 	meanNeighbors, overlapNeighbors = 10, 30
-	// spareNeighbors take the place of neighbours that are left out of a comparison.
+	// spareNeighbors replace neighbours that are left out of a comparison.
 	spareNeighbors = 2
 )
 
-// profile is what a sample's views say, each by itself.
+// profile holds a sample's data for each of its views.
 type profile[T kernel.Float] struct {
 	known int       // its number among the known samples, or −1
 	y     [][]T     // of each view, its row in the leading directions; nil: the sample lacks it
 	near  [][]int32 // its nearest among the known samples
 	mean  []float64 // of its products with the known samples
 	std   []float64 // their standard deviation
-	guess [][][]T   // [u][v]: the row of view v as regressed on that of view u
+	guess [][][]T   // [u][v]: the row of view v by regression on the row of view u
 }
 
 func newProfile[T kernel.Float](known, views int) profile[T] {
@@ -37,10 +38,10 @@ func newProfile[T kernel.Float](known, views int) profile[T] {
 
 func (p *profile[T]) has(v int) bool { return p.y[v] != nil }
 
-// closest returns those of the neighbours that are compared.
+// closest returns the neighbours for the comparison.
 func closest(near []int32) []int32 { return near[:min(overlapNeighbors, len(near))] }
 
-// describe fills in what view v says of the samples from lo on.
+// describe sets the profiles of view v for the samples from lo on.
 func (s *side[T]) describe(r *Rows[T], v, lo int, out []profile[T]) {
 	n, known := len(out), len(s.present)
 	x := make([]T, n*s.dim)
@@ -63,7 +64,7 @@ func (s *side[T]) describe(r *Rows[T], v, lo int, out []profile[T]) {
 	}
 }
 
-// moments returns the mean and the deviation of products with the known samples but for one.
+// moments returns the mean and the deviation of products with the known samples, without one of them.
 func (s *side[T]) moments(products []T, except int) (mean, std float64) {
 	sum, square, count := 0.0, 0.0, 0.0
 	for r, x := range products {
@@ -80,7 +81,7 @@ func (s *side[T]) moments(products []T, except int) (mean, std float64) {
 	return mean, math.Sqrt(max(square/count-mean*mean, 0)) + 1e-12
 }
 
-// nearest returns the nearest known samples but for one, the lower number first of equals.
+// nearest returns the nearest known samples, without one of them, the lower number first of equal ones.
 func (s *side[T]) nearest(products []T, except int) []int32 {
 	const most = overlapNeighbors + spareNeighbors
 	var index [most]int32
@@ -90,7 +91,7 @@ func (s *side[T]) nearest(products []T, except int) []int32 {
 		if !s.present[r] || r == except {
 			continue
 		}
-		near := s.square[r]/2 - x // half of the squared distance, but for what is the same for all
+		near := s.square[r]/2 - x // half of the squared distance, less a constant
 		if count == most && !(near < score[most-1]) {
 			continue
 		}

@@ -1,12 +1,11 @@
-// Package trust says of every sample and view how well the view goes with the sample's other views: it finds rows that are
+// Package trust estimates, for every sample and view, how well the view fits the sample's other views. It finds rows that are
 // noise, and rows that belong to other samples.
 //
-// For every pair of views it estimates how much likelier two rows are to be of one sample than of two: the logarithm of
-// p(x_u, x_v) / (p(x_u)·p(x_v)), by a logistic regression that tells pairs of rows as they are from pairs drawn at random. It
-// sees what each view says of the other: the mean of its nearest neighbours' rows there, a ridge regression, and the common
-// neighbours. A sample itself has no part in what is predicted for it. From the sums over a view's pairs, Bayes' rule gives the
-// probability that this view is the one that does not belong: with one bad view, all its pairs are bad, and those of the other
-// views among themselves are good.
+// For every pair of views it estimates the logarithm of a likelihood ratio, p(x_u, x_v) / (p(x_u)·p(x_v)): that two rows belong
+// to one sample, against two samples. The estimate is a logistic regression of true pairs of rows against pairs drawn at random.
+// Its features measure how one view predicts the other: by the mean of the nearest neighbours' rows, a ridge regression, and the
+// common neighbours. A sample is left out of its own prediction. Bayes' rule and the sums over a view's pairs give the
+// probability that this view is the bad one: with one bad view, all its pairs are bad, and the pairs of the other views are good.
 package trust
 
 import (
@@ -28,20 +27,20 @@ import (
 const (
 	// directions is the number of leading directions of a view in which its rows are compared.
 	directions = 200
-	// directionPasses is the number of passes over the samples in which they are found.
+	// directionPasses is the number of passes over the samples that find the directions.
 	directionPasses = 4
-	// prior is the probability that a sample has a view that does not belong to it, before anything is seen of it.
+	// prior is the prior probability that a sample has a view that does not belong to it.
 	prior = 0.1
 	// chunkRows is the number of samples that a goroutine judges at once.
 	chunkRows = 64
-	// mostSamples is the number of samples that others are compared with, and manySamples that where there are more than
-	// manyFrom, which keeps the time linear in n.
+	// mostSamples is the number of samples that others are compared with, and manySamples its value above manyFrom samples, which
+	// keeps the time linear in n.
 	mostSamples, manySamples, manyFrom = 2000, 1000, 10_000
-	// sampleStream keeps the choice of those samples apart from what else is drawn with the same seed.
+	// sampleStream separates the choice of these samples from other draws with the same seed.
 	sampleStream = 0x74727573
 )
 
-// SampleCount returns how many of n samples a Judge is to know.
+// SampleCount returns the number of samples, of n, that a Judge is made from.
 func SampleCount(n int) int {
 	if n > manyFrom {
 		return manySamples
@@ -49,7 +48,7 @@ func SampleCount(n int) int {
 	return min(n, mostSamples)
 }
 
-// Samples returns the numbers, in order, of those of n samples that a Judge is to know.
+// Samples returns the numbers, in order, of these samples.
 func Samples(n int, seed uint64) []int {
 	m := SampleCount(n)
 	rng, taken := rand.New(rand.NewPCG(seed, sampleStream)), make(map[int]bool, m)
@@ -63,12 +62,12 @@ func Samples(n int, seed uint64) []int {
 	return slices.Sorted(maps.Keys(taken))
 }
 
-// Rows are some samples: the rows of each view and which samples have it.
+// Rows holds some samples: the rows of each view, and the samples that have it.
 type Rows[T kernel.Float] struct {
 	Views   [][]T    // n×Dims[v], row-major
 	Dims    []int    // of the views
 	Present [][]bool // of the views; nil: all samples have it. Values of absent rows do not matter
-	// Odd is, of the views, what Noise says of each row; for samples that are judged alone.
+	// Odd is the Oddness of each row, by view; only for samples to be judged.
 	Odd [][]float64
 }
 
@@ -79,18 +78,17 @@ func (r *Rows[T]) has(v, i int) bool { return r.Present[v] == nil || r.Present[v
 
 func (r *Rows[T]) row(v, i int) []T { return r.Views[v][i*r.Dims[v] : (i+1)*r.Dims[v]] }
 
-// Judge knows some samples and judges others by them. It is safe for concurrent use.
+// Judge judges samples by comparing them with known ones. It is safe for concurrent use.
 type Judge[T kernel.Float] struct {
 	views []*side[T]
-	pairs []*pair[T]     // those that enough samples have
+	pairs []*pair[T]     // pairs of views that enough samples have
 	known map[string]int // the numbers of the known samples
 }
 
-// ErrOneView says that there is nothing to compare a view with.
+// ErrOneView means that there is no other view to compare with.
 var ErrOneView = errors.New("trust in views compares them with each other: there is only one view")
 
-// New makes a judge of the samples whose rows are given, which it keeps. The same rows and seed give the same judge, whatever the
-// number of workers.
+// New makes a judge from samples, and keeps their rows. The same rows and seed give the same judge, for any number of workers.
 func New[T kernel.Float](ctx context.Context, known Rows[T], seed uint64, workers int) (*Judge[T], error) {
 	if len(known.Views) < 2 {
 		return nil, ErrOneView
@@ -138,7 +136,7 @@ func New[T kernel.Float](ctx context.Context, known Rows[T], seed uint64, worker
 	return j, err
 }
 
-// keyOf returns what two samples have in common that are equal in all views.
+// keyOf returns a key that is equal for samples that are equal in all views.
 func keyOf[T kernel.Float](r *Rows[T], i int) string {
 	var b []byte
 	for v := range r.Views {
@@ -158,8 +156,8 @@ func keyOf[T kernel.Float](r *Rows[T], i int) string {
 }
 
 // Of returns, for each view and sample, the trust in [0, 1]: the probability that the row belongs to the sample, if at most one
-// row of a sample does not. It is 1 for views that a sample lacks, and where a sample has no second view to compare with. A
-// sample that the judge knows is judged as if it were not known.
+// row of a sample does not. It is 1 for views that a sample lacks, and if a sample has no second view. A known sample is judged
+// as if it were unknown.
 func (j *Judge[T]) Of(ctx context.Context, r Rows[T], workers int) ([][]float64, error) {
 	if len(r.Views) != len(j.views) {
 		return nil, fmt.Errorf("%d views, the judge has %d", len(r.Views), len(j.views))
@@ -201,8 +199,8 @@ func (j *Judge[T]) Of(ctx context.Context, r Rows[T], workers int) ([][]float64,
 	})
 }
 
-// odds returns, up to a common factor, the probability that all views of a sample belong to it, and in bad that each of them is
-// the one that does not; −1 where there is nothing to compare a view with.
+// odds returns, up to a common factor, the probability that all views of a sample belong to it. bad receives the probability that
+// each view is the one that does not, −1 if there is no view to compare with.
 func (j *Judge[T]) odds(p *profile[T], r *Rows[T], i int, bad []float64) (good float64) {
 	for v := range bad {
 		bad[v] = math.NaN()
@@ -220,7 +218,7 @@ func (j *Judge[T]) odds(p *profile[T], r *Rows[T], i int, bad []float64) (good f
 		}
 	}
 	for v, x := range bad {
-		if !math.IsNaN(x) { // Whatever the other views say, a row may be like no other of its view.
+		if !math.IsNaN(x) { // A row may be unlike all others of its view, whatever the other views predict.
 			bad[v] = x + r.Odd[v][i]
 		}
 	}
@@ -244,7 +242,7 @@ func trusted(good float64, bad []float64, v int, x float64) float64 {
 	if x < 0 {
 		return 1
 	}
-	rest := good // not the whole less x, which would round
+	rest := good // a difference would have rounding errors
 	for u, e := range bad {
 		if u != v && e >= 0 {
 			rest += e
@@ -266,10 +264,10 @@ type side[T kernel.Float] struct {
 	present []bool
 	count   int              // samples that have the view
 	panel   *kernel.Panel[T] // the rows of y as columns
-	often   []float64        // how often a sample is among the neighbours of others, as a multiple of the mean
+	often   []float64        // how often a sample is a neighbour of others, as a multiple of the mean
 }
 
-// whitening is the share of the whole variance that is added to that of each direction before it is brought to 1.
+// whitening is the share of the total variance that is added to the variance of each direction before it is scaled to 1.
 const whitening = 1e-2
 
 func newSide[T kernel.Float](ctx context.Context, known *Rows[T], v int, seed uint64, workers int) (*side[T], error) {
@@ -328,7 +326,7 @@ func (s *side[T]) centre(dst []T, r *Rows[T], v, i int) {
 	}
 }
 
-// countNeighbors sets how often the known samples are neighbours in view v.
+// countNeighbors counts how often the known samples are neighbours in view v.
 func (s *side[T]) countNeighbors(v int, all []profile[T]) {
 	s.often = make([]float64, len(s.present))
 	for i := range all {

@@ -3,12 +3,12 @@
 //
 //	go run -C studies ./choose -out choose.svg
 //
-// With a folder of sets that have labels, it prints a table of how near the suggestion, the eigengap and the silhouette come to
-// the number of classes:
+// With a folder of sets that have labels, it prints how near the suggestion, the eigengap and the silhouette come to the number
+// of classes:
 //
 //	go run -C studies ./choose -data FOLDER
 //
-// With -starts too, it chooses the initial clustering of each set, and prints what that changes:
+// With -starts too, it chooses the initial clustering of each set, and prints the change of the scores:
 //
 //	go run -C studies ./choose -data FOLDER -starts
 package main
@@ -79,7 +79,7 @@ func tryAll(t trial, draws, values string) error {
 }
 
 func run(ctx context.Context, path string, w io.Writer) error {
-	// 400 samples of 5 classes, which nobody is told of.
+	// 400 samples of 5 classes; the classes are not used.
 	x, _ := synthetic.Views(1, 400, 5, 0.8, 30, 12)
 	views := []largemvc.View{largemvc.MatrixView(x[0]), largemvc.MatrixView(x[1])}
 

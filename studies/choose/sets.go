@@ -51,7 +51,8 @@ func (t *tally) add(k, classes int) {
 	}
 }
 
-// answer is a number of clusters as the table has it: bold if it is that of the classes, in brackets if it is more than one away.
+// answer is the text of a number of clusters in the table: bold if it equals the number of classes, in brackets if it is more
+// than one away.
 func answer(k, classes int) string {
 	switch k - classes {
 	case 0:

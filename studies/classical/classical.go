@@ -1,5 +1,5 @@
-// Package classical clusters by the alternating minimisation that LargeMvC-Net unfolds into a network: what the network is
-// compared with, and what it learns to do better.
+// Package classical clusters by the alternating minimisation that LargeMvC-Net unfolds into a network. The studies compare the
+// network with it.
 package classical
 
 import (
@@ -52,7 +52,7 @@ type Config struct {
 	Progress func(iteration int, objective float64) error
 }
 
-// Result is what Fit found.
+// Result is the result of Fit.
 type Result struct {
 	Labels   []int // n, from 0 to Clusters−1, numbered as in Clustering
 	Clusters int   // found; fewer than asked for if H has fewer distinct rows

@@ -1,11 +1,12 @@
-// Command confidence measures whether the confidence of a sample says how often its label is found again, and how many samples are
-// marked as outliers: on noise, on planted clusters, and on data sets with labels.
+// Command confidence measures whether the confidence of a sample predicts how often its label is found again, and how many
+// samples are marked as outliers. It uses noise, planted clusters, and data sets with labels.
 //
 //	go run -C studies ./confidence -draws 3 -first 1
 //	go run -C studies ./confidence -data FOLDER,FOLDER -digits 10000 -first 1
 //
-// A draw is a seed and, of a set, an order of its rows. Each set is fitted, then fitted with another seed, and then each half of it
-// is fitted alone and labels the other half. It prints a line for each set, and the figures of all by ten bins of confidence.
+// A draw is a seed and, for a data set, an order of its rows. Each set is fitted, then fitted with another seed. Then each half
+// of it is fitted alone and labels the other half. The command prints a line for each set, and the figures of all sets in ten
+// bins of confidence.
 package main
 
 import (
@@ -34,16 +35,15 @@ type study struct {
 	stdout, progress io.Writer
 }
 
-// run does what the command line says.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s := study{stdout: stdout, progress: stderr}
 	f := flag.NewFlagSet("confidence", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	f.StringVar(&s.data, "data", "", "files and folders of sets with labels, separated by commas; empty: noise and planted clusters")
-	f.StringVar(&s.only, "only", "", "names of the sets or kinds, separated by commas; empty: all")
-	f.IntVar(&s.draws, "draws", 1, "draws of each set")
+	f.StringVar(&s.data, "data", "", "files and folders of labelled sets, with commas; default noise and planted clusters")
+	f.StringVar(&s.only, "only", "", "names of the sets or kinds, separated by commas; default all")
+	f.IntVar(&s.draws, "draws", 1, "number of draws of each set")
 	f.IntVar(&s.first, "first", 0, "number of the first draw")
-	f.IntVar(&s.limit, "limit", 10000, "the most samples of a set")
+	f.IntVar(&s.limit, "limit", 10000, "largest number of samples of a set")
 	f.IntVar(&s.digits, "digits", 0, "number of MNIST digits to add to -data; 0: none")
 	f.IntVar(&s.samples, "samples", 600, "number of samples of noise and planted clusters")
 	if err := f.Parse(args); err != nil {
@@ -73,7 +73,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// made calls do with noise and planted clusters.
+// made calls do for noise and planted clusters.
 func (s *study) made(do func(d *sets.Set, draw int) error) error {
 	for _, kind := range kinds {
 		if s.only != "" && !slices.Contains(strings.Split(s.only, ","), kind.name) {
@@ -91,7 +91,7 @@ func (s *study) made(do func(d *sets.Set, draw int) error) error {
 	return nil
 }
 
-// opened calls do with the sets of files.
+// opened calls do for the sets of files.
 func (s *study) opened(ctx context.Context, do func(d *sets.Set, draw int) error) error {
 	found, err := sets.OpenAll(ctx, sets.Choice{Path: s.data, Only: s.only, Limit: s.limit, Warn: s.progress})
 	if err != nil {
@@ -180,8 +180,8 @@ func measure(ctx context.Context, d *sets.Set, draw int) (*outcome, error) {
 	return o, nil
 }
 
-// compare matches the labels of samples in to their given labels, one to one, and says which samples out have a given label that
-// corresponds to their own. chance is their share if the labels were exchanged at random.
+// compare matches the labels of the samples in to their given labels, one to one. It reports which samples of out have the given
+// label that corresponds to their own. chance is their share if the labels were exchanged at random.
 func compare(labels, in, given, out, placed []int) (same []bool, chance float64, err error) {
 	own := make([]int, len(in))
 	for k, i := range in {

@@ -11,9 +11,9 @@ import (
 	"github.com/largemvc/largemvc/studies/internal/sets"
 )
 
-// logistic returns the classes of the samples by multinomial logistic regression on the columns of all views side by side, each in
-// z-scores, with the penalty ½‖W‖² beside the sum of the losses (C = 1 in scikit-learn). It learns from the given labels. The
-// weights lie in the span of the known rows; so they are sought in the coordinates of that span.
+// logistic returns the classes of the samples by multinomial logistic regression on the columns of all views side by side, each
+// in z-scores, with the penalty ½‖W‖² beside the sum of the losses (C = 1 in scikit-learn). It learns from the given labels. The
+// weights lie in the span of the known rows, and so the search uses coordinates in this span.
 func logistic(d *sets.Set, given []int) ([]int, error) {
 	var known []int
 	for i, l := range given {
@@ -40,7 +40,7 @@ func logistic(d *sets.Set, given []int) ([]int, error) {
 	return out, nil
 }
 
-// seen says whether a class has a given label.
+// seen reports whether a class has a given label.
 func seen(given []int, class int) bool {
 	for _, l := range given {
 		if l == class {
@@ -169,7 +169,7 @@ func fitLogistic(x *mat.Dense, known, given []int, classes int) []float64 {
 	return minimise(make([]float64, classes*(width+1)), visit)
 }
 
-// Settings of minimise: pairs that it keeps, steps at most, and the largest component of a gradient that counts as zero.
+// Settings of minimise: stored pairs, most steps, and the largest component of a gradient that counts as zero.
 const (
 	pairsKept   = 10
 	mostSteps   = 500

@@ -1,10 +1,12 @@
-// Command known measures what a few known labels are worth: the classes that a fit with Config.Known gives to the samples
-// without a known label, beside logistic regression on the same known labels, and the clusters of the same fit, named by them.
+// Command known measures the gain from a few known labels. It compares the classes that a fit with Config.Known gives to the
+// samples without a known label, logistic regression on the same known labels, and the clusters of the same fit, named by these
+// labels.
 //
 //	go run -C studies ./known -data FOLDER,FOLDER -only webkb,cora -draws 3
 //
-// A draw is an order of the rows, a seed and a choice of known labels. Scores are of the samples without a known label; classes
-// count by name. It prints the mean over draws of each set and number of known labels, then the mean over sets.
+// A draw is an order of the rows, a seed and a choice of known labels. Scores are over the samples without a known label, and
+// equal class names mean equal classes. The command prints the mean over draws for each set and number of known labels, then the
+// mean over sets.
 package main
 
 import (
@@ -27,10 +29,10 @@ import (
 
 func main() { work.Main("known", run) }
 
-// knownStream keeps the choice of known labels apart from what else is drawn with the same number.
+// knownStream separates the choice of known labels from other draws with the same number.
 const knownStream = 0x6b6e6f77
 
-// amount is how many labels are known: a number for each class, or a share of all samples.
+// amount is the number of known labels: a number for each class, or a share of all samples.
 type amount struct {
 	perClass int
 	share    float64 // 0: perClass counts
@@ -65,7 +67,7 @@ func amounts(text string) (out []amount, err error) {
 	return out, nil
 }
 
-// choose returns the labels with −1 where they are not known: of a class never more than half of its samples.
+// choose returns the labels, with −1 for unknown ones. It keeps at most half of the samples of a class.
 func (a amount) choose(labels []int, classes, draw int) []int {
 	r := rand.New(rand.NewPCG(uint64(draw), knownStream))
 	size, taken := make([]int, classes), make([]int, classes)
@@ -89,7 +91,7 @@ func (a amount) choose(labels []int, classes, draw int) []int {
 	return out
 }
 
-// figures are those of one method: accuracy, macro-F1, NMI.
+// figures are the scores of one method: accuracy, macro-F1, NMI.
 type figures [3]float64
 
 func (f *figures) add(g figures, weight float64) {
@@ -114,18 +116,17 @@ type study struct {
 	fresh, missing    float64
 }
 
-// run does what the command line says.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	var s study
 	f := flag.NewFlagSet("known", flag.ContinueOnError)
 	f.SetOutput(stderr)
 	f.StringVar(&s.data, "data", "", "files and folders of sets with labels, separated by commas")
-	f.StringVar(&s.only, "only", "", "names of the sets, separated by commas; empty: all")
-	f.StringVar(&s.known, "known", "1,3,5,10,5%", "numbers of known labels a class, or shares of all samples")
-	f.IntVar(&s.draws, "draws", 3, "draws of each set")
-	f.IntVar(&s.limit, "limit", 3000, "the most samples of a set; of more, the first ones in the order of the draw are taken")
-	f.Float64Var(&s.fresh, "new", 0, "share of the samples that the fit does not see and labels afterwards")
-	f.Float64Var(&s.missing, "missing", 0, "share of the view rows that are taken away from the fit and from new samples")
+	f.StringVar(&s.only, "only", "", "names of the sets, separated by commas; default all")
+	f.StringVar(&s.known, "known", "1,3,5,10,5%", "numbers of known labels for each class, or shares of all samples")
+	f.IntVar(&s.draws, "draws", 3, "number of draws of each set")
+	f.IntVar(&s.limit, "limit", 3000, "largest number of samples of a set; a larger set loses the last ones of each draw")
+	f.Float64Var(&s.fresh, "new", 0, "share of the samples that are left out of the fit and labelled afterwards")
+	f.Float64Var(&s.missing, "missing", 0, "share of the view rows that are removed from the fit and from new samples")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -188,7 +189,7 @@ func (s *study) set(ctx context.Context, d *sets.Set, a amount) (outcome, error)
 		if x.N > s.limit {
 			x = x.Pick(first[:s.limit])
 		}
-		var later *sets.Set // samples that the fit does not see
+		var later *sets.Set // samples that are left out of the fit
 		if s.fresh > 0 {
 			count := int(s.fresh * float64(x.N))
 			x, later = x.Pick(first[:x.N-count]), x.Pick(first[x.N-count:x.N])
@@ -238,7 +239,7 @@ func (s *study) set(ctx context.Context, d *sets.Set, a amount) (outcome, error)
 	return out, nil
 }
 
-// without returns the views of a set, some of whose rows are taken away.
+// without returns the views of a set with some rows removed.
 func (s *study) without(d *sets.Set, draw int) ([]largemvc.View, error) {
 	if s.missing == 0 {
 		return d.Views, nil
@@ -258,7 +259,7 @@ func (s *study) without(d *sets.Set, draw int) ([]largemvc.View, error) {
 	return out, nil
 }
 
-// later scores the classes of samples that a fit has not seen.
+// later scores the classes of samples that were left out of a fit.
 func (s *study) later(ctx context.Context, c *largemvc.Clustering, d *sets.Set, draw int) (out figures, err error) {
 	views, err := s.without(d, draw)
 	if err != nil {
@@ -271,7 +272,7 @@ func (s *study) later(ctx context.Context, c *largemvc.Clustering, d *sets.Set, 
 	return scores(d.Labels, found.Labels, slices.Repeat([]int{-1}, d.N))
 }
 
-// scores compares labels with the true ones, of the samples whose label is not given.
+// scores compares labels with the true ones, for the samples without a known label.
 func scores(truth, labels, given []int) (out figures, err error) {
 	var a, b []int
 	for i := range truth {

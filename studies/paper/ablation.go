@@ -75,7 +75,7 @@ func ablation(ctx context.Context, s *study) error {
 	})
 }
 
-// ablationOrder sets the order of the first three networks, fewest modules first, against that of the paper.
+// ablationOrder compares the order of the first three networks, fewest modules first, with the paper.
 func ablationOrder(g tables.Grid) string {
 	order := []int{0, 1, 2}
 	slices.SortStableFunc(order, func(a, b int) int {

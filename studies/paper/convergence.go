@@ -16,13 +16,13 @@ import (
 	"github.com/largemvc/largemvc/studies/internal/work"
 )
 
-// stateEpochs are those after which J and E of the network are taken: 0 is its start.
+// stateEpochs are the epochs after which J and E of the network are measured: 0 is its initial state.
 var stateEpochs = []int{0, 1, 2, 5, 10, 20, 35, 50, 75, 100}
 
 // objectiveAlpha is α of the objective.
 const objectiveAlpha = 0.01
 
-// way is how a training, or the solver's iterations, go.
+// way is the course of a training, or of the solver's iterations.
 type way struct {
 	Loss   []float64 // before each epoch's step, and after the last
 	Epochs []int     // at which the following are
@@ -105,7 +105,7 @@ func convergence(ctx context.Context, s *study) error {
 	})
 }
 
-// firstAndLast says where values begin and end, and how often they rise.
+// firstAndLast formats the first and the last value, and how often values rise.
 func firstAndLast(values []float64) string {
 	if len(values) == 0 {
 		return ""
@@ -119,7 +119,7 @@ func firstAndLast(values []float64) string {
 	return fmt.Sprintf("%.3f → %.3f, %d rises", values[0], values[len(values)-1], rises)
 }
 
-// shares are the values in units of the first.
+// shares returns the values in units of the first.
 func shares(values []float64) []float64 {
 	out := make([]float64, len(values))
 	for i, v := range values {
@@ -154,7 +154,7 @@ func solverWay(ctx context.Context, s *study, d *sets.Set) (way, error) {
 	return way{J: r.Objective, Noise: []float64{noise}}, nil
 }
 
-// networkWay trains the network as far as each of some epochs: its weights after an epoch do not depend on how many follow.
+// networkWay trains the network to each of some epochs: its weights after an epoch do not depend on later epochs.
 func networkWay(ctx context.Context, s *study, d *sets.Set) (way, error) {
 	measured, x, err := solve(ctx, s, d, 1) // for β
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// processorTime is what this process has used of processors, all threads together.
+// processorTime returns the processor time of this process, of all threads together.
 func processorTime() time.Duration {
 	var use syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {

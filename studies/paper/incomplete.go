@@ -23,7 +23,7 @@ type incompleteMethod struct {
 
 type onMasked func(ctx context.Context, d *sets.Set, present [][]bool, draw int) ([]int, error)
 
-// incompleteMethods are those that the experiment compares, no more than lines can be told apart in a panel.
+// incompleteMethods are the methods of the experiment, at most as many as a reader can distinguish in a panel.
 func (s *study) incompleteMethods() []incompleteMethod {
 	var out []incompleteMethod
 	for _, m := range models()[:3] {
@@ -53,7 +53,7 @@ func (s *study) incompleteMethods() []incompleteMethod {
 	return out
 }
 
-// permitted are the rates at which every sample can keep a view: a rate is the share of all sample–view pairs that is absent.
+// permitted returns the rates at which every sample can keep a view: a rate is the share of all sample–view pairs that is absent.
 func permitted(d *sets.Set) []float64 {
 	var out []float64
 	for _, rate := range missingRates {
@@ -71,7 +71,7 @@ type masked struct {
 	rate float64
 }
 
-// accuracy is that of a draw, which has an order of the rows and a mask of its own.
+// accuracy returns the accuracy of a draw, which has its own order of the rows and its own mask.
 func (p masked) accuracy(ctx context.Context, s *study, draw int) (float64, error) {
 	d := s.draw(p.d, draw)
 	present, err := dataset.Drop(d.N, len(d.Views), p.rate, uint64(draw))
@@ -86,7 +86,7 @@ func (p masked) accuracy(ctx context.Context, s *study, draw int) (float64, erro
 	return 100 * e.ACC, err
 }
 
-// incomplete drops views of samples at growing rates, as far as the sets have views enough; every draw has another mask.
+// incomplete removes views of samples at growing rates, as far as the sets have enough views. Every draw has another mask.
 func incomplete(ctx context.Context, s *study) error {
 	methods, chosen := s.incompleteMethods(), s.small(6)
 	var jobs []work.Job[float64]
@@ -145,7 +145,7 @@ func incomplete(ctx context.Context, s *study) error {
 	})
 }
 
-// meansByRate has for each method and rate the mean of the sets that permit it; the rows of a set are those of the methods.
+// meansByRate returns, for each method and rate, the mean over the sets that permit the rate. A row of a set is a method.
 func meansByRate(perSet tables.Grid, methods []incompleteMethod) tables.Grid {
 	g := tables.Grid{Name: "incomplete", Header: []string{"method"}}
 	for k, m := range methods {
@@ -171,7 +171,7 @@ func meansByRate(perSet tables.Grid, methods []incompleteMethod) tables.Grid {
 	return g
 }
 
-// incompleteSettings says what the other methods do.
+// incompleteSettings describes the other methods.
 func incompleteSettings() string {
 	text := "The networks take absent rows as absent; the others, from their papers and none of them tuned:"
 	for i, m := range baseline.IncompleteMethods() {

@@ -1,12 +1,11 @@
-// Command paper runs the experiments of the LargeMvC-Net paper with this package, on whatever data sets there are, and
-// writes their tables and figures:
+// Command paper runs the experiments of the LargeMvC-Net paper with this library, on the given data sets, and writes their tables
+// and figures:
 //
 //	go run -C studies ./paper all -quick
 //	go run -C studies ./paper table -data ~/sets -out results
 //
-// Every experiment is a file of its own and shows how to write one: it lists pieces of work, has them done (finished ones
-// are kept in the output folder, which holds those of one build of the program, and not done again), and puts what they return
-// into tables and figures.
+// Every experiment is one file. It lists pieces of work, runs them, and writes their results to tables and figures. The output
+// folder stores finished work, of one build of the program, which is not done again.
 package main
 
 import (
@@ -91,7 +90,7 @@ func parse(args []string, stderr io.Writer) (*study, error) {
 	return s, nil
 }
 
-// runAll runs the experiments one by one, and writes the page of all where -page names one.
+// runAll runs the experiments one by one, and writes the page of all if -page names one.
 func (s *study) runAll(ctx context.Context, chosen []experiment, stdout io.Writer) error {
 	for _, e := range chosen {
 		began := time.Now()
@@ -110,7 +109,7 @@ func (s *study) runAll(ctx context.Context, chosen []experiment, stdout io.Write
 	return err
 }
 
-// without leaves out the experiments of the names, which commas separate.
+// without removes the named experiments; names are separated by commas.
 func without(all []experiment, names string) ([]experiment, error) {
 	if names == "" {
 		return all, nil

@@ -16,7 +16,7 @@ import (
 	"github.com/largemvc/largemvc/studies/internal/work"
 )
 
-// page is what an experiment puts out: a Markdown file with its tables and figures, and their data as CSV.
+// page writes the output of an experiment: a Markdown file with its tables and figures, and their data as CSV.
 type page struct {
 	name, title string
 	caption     string // what the experiment does beyond what all of them share

@@ -14,7 +14,7 @@ import (
 	"github.com/largemvc/largemvc/studies/internal/work"
 )
 
-// learned is what a run with one pair of L and m gives.
+// learned is the result of a run with one pair of L and m.
 type learned struct {
 	ACC   float64
 	Theta []float64   // per layer

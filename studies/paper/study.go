@@ -15,7 +15,7 @@ import (
 	"github.com/largemvc/largemvc/studies/internal/work"
 )
 
-// study is what the flags say, and the data sets.
+// study holds the flags and the data sets.
 type study struct {
 	data, only, out, page string
 	without               string // experiments of all to leave out
@@ -43,7 +43,7 @@ const (
 func (s *study) register(f *flag.FlagSet) {
 	f.StringVar(&s.data, "data", "", "a file, or a folder of files, of multi-view data with labels (.npz, "+
 		".mat, …); empty: MNIST views made from the Go module GoMNIST")
-	f.StringVar(&s.only, "sets", "", "names of the sets to use, separated by commas; empty: what suits the experiment")
+	f.StringVar(&s.only, "sets", "", "names of the sets to use, separated by commas; default the sets that suit the experiment")
 	f.StringVar(&s.out, "out", "results", "folder for tables, figures and finished work; several experiments may run into one "+
 		"folder at a time")
 	f.StringVar(&s.page, "page", "", "of all: a Markdown file that gets all experiments, their figures and data in a folder "+
@@ -53,7 +53,7 @@ func (s *study) register(f *flag.FlagSet) {
 	f.IntVar(&s.draws, "draws", 3, "draws of every setting; a draw is an order of the rows, a seed and, where there is one, "+
 		"a mask")
 	f.IntVar(&s.epochs, "epochs", 100, "epochs of training")
-	f.IntVar(&s.limit, "limit", 0, "leave out sets of more samples; 0: none")
+	f.IntVar(&s.limit, "limit", 0, "leave out sets of more samples; default 0: no limit")
 	f.BoolVar(&s.quick, "quick", false, "few draws, epochs and samples, on MNIST views unless -data says "+
 		"otherwise: minutes in place of hours")
 	f.BoolVar(&s.png, "png", false, "write figures as PNG too")
@@ -94,7 +94,7 @@ func (s *study) prepare(ctx context.Context) error {
 
 func (s *study) path(name string) string { return filepath.Join(s.out, name) }
 
-// pageName is the name of an experiment's files; results of the published protocol are kept apart.
+// pageName is the name of an experiment's files, with a separate name for the published protocol.
 func (s *study) pageName(name string) string {
 	if name == "table" && s.protocol == published {
 		return name + "-" + published
@@ -110,7 +110,7 @@ func (s *study) draw(d *sets.Set, draw int) *sets.Set {
 	return s.drawn.set
 }
 
-// small returns the k sets that are cheapest to run, in their usual order; all that -sets names, if it names any.
+// small returns the k sets that are cheapest to run, in their usual order, or all sets that -sets names.
 func (s *study) small(k int) []*sets.Set {
 	if s.only != "" || len(s.sets) <= k {
 		return s.sets
@@ -138,13 +138,13 @@ func (s *study) small(k int) []*sets.Set {
 	return out
 }
 
-// model is one of our networks with the name of its row.
+// model is a network of this library with the name of its row.
 type model struct {
 	name   string
 	config largemvc.Config // Clusters, Seed and, unless it says None, Epochs are filled in
 }
 
-// models are the rows of ours in the tables.
+// models are the rows of this library in the tables.
 func models() []model {
 	return []model{
 		{"LargeMvC-Net, default preset", largemvc.Config{}},
@@ -163,7 +163,7 @@ func (s *study) configFor(c largemvc.Config, d *sets.Set, draw int) largemvc.Con
 	return c
 }
 
-// protocolText says what all experiments share.
+// protocolText describes the common protocol of all experiments.
 func (s *study) protocolText() string {
 	return fmt.Sprintf("Figures are means over draws, %d of each setting, where nothing else is said; a draw is an order of "+
 		"the rows, a "+

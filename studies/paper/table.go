@@ -14,22 +14,22 @@ import (
 	"github.com/largemvc/largemvc/studies/internal/work"
 )
 
-// scores are those of one run, in per cent, and its processor time.
+// scores holds the scores of one run, in per cent, and its processor time.
 type scores struct {
 	ACC, NMI, ARI, Seconds float64
-	Kept                   bool // the default preset gave its start back
+	Kept                   bool // the default preset kept the initial clusters
 	Note                   string
 }
 
 // row is a method of the table.
 type row struct {
 	name  string
-	apart bool // it has seen the labels
-	once  bool // it is so dear that it gets the first draw alone
+	apart bool // it uses the labels
+	once  bool // it is so slow that it gets only the first draw
 	run   func(ctx context.Context, s *study, d *sets.Set, draw int) (scores, error)
 }
 
-// rows are the methods, ours first. Add one here, and the table has it.
+// rows are the methods, this library first. A method added here appears in the table.
 func rows() []row {
 	var out []row
 	for _, m := range models() {

@@ -17,7 +17,7 @@ import (
 	"github.com/largemvc/largemvc/studies/internal/work"
 )
 
-// cost is what one run took.
+// cost holds the resources of one run.
 type cost struct {
 	Epoch, Total   float64 // seconds of processor time: the median epoch; everything, for 100 epochs
 	Peak, Estimate float64 // MiB: heap beyond what was there before; what EstimateMemory says

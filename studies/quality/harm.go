@@ -5,7 +5,7 @@ import "gonum.org/v1/gonum/stat"
 // harmBy is the loss, in points, in ACC and in NMI at once, from which training has harmed a set.
 const harmBy = 1.5
 
-// training is what the trained network adds to the clusters that it starts from, over some sets.
+// training holds the gain of the trained network over the initial clusters, over some sets.
 type training struct {
 	Group  string   `json:"sets"`
 	Gain   score    `json:"gain"` // mean over sets

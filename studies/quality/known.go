@@ -11,7 +11,7 @@ var smallSets = []string{
 	"3sources", "webkb", "msrcv1", "orl", "20newsgroups", "cub10", "reuters600", "skdigits3v", "ucidigit", "landuse21", "bdgp",
 }
 
-// moreSets are seventeen further sets, of which nothing had been seen when those constants were chosen.
+// moreSets are seventeen further sets, all unseen when those constants were chosen.
 var moreSets = []string{
 	"acm", "aloi10", "buaa", "coil20", "cora", "eyaleb10", "gtzan", "hw2sources", "movies617", "nci60", "prokaryotic",
 	"proteinfold", "reuters1200", "satellite", "tcgabrca150", "webkb1051", "yaleb1140",

@@ -26,7 +26,7 @@ import (
 	"github.com/largemvc/largemvc/studies/internal/work"
 )
 
-// study is what the flags say.
+// study holds the flags.
 type study struct {
 	data, only, rows, out, page string
 	uneven                      []float64 // shares of the smallest class; empty: the sets as they are

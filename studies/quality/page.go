@@ -114,7 +114,7 @@ func (r *results) means(groups []group) tables.Grid {
 	return g
 }
 
-// trainingTable is what training adds to the clusters that it starts from.
+// trainingTable shows the gain of training over the initial clusters.
 func (r *results) trainingTable(groups []group) (tables.Grid, bool) {
 	g := tables.Grid{
 		Name: "quality-training", Title: "What training adds to its own start",

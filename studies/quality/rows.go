@@ -13,7 +13,7 @@ import (
 	"github.com/largemvc/largemvc/studies/internal/work"
 )
 
-// score is what one labelling is worth, in per cent, and the seconds that it took.
+// score holds the scores of a labelling, in per cent, and its seconds.
 type score struct {
 	ACC     float64 `json:"acc"`
 	NMI     float64 `json:"nmi"`
@@ -87,7 +87,7 @@ func fitConfig(c largemvc.Config, d *sets.Set, seed, epochs int) largemvc.Config
 	return c
 }
 
-// outcome is what a piece of work gives: the labellings of a fit by their part.
+// outcome is the result of a piece of work: the labellings of a fit by their part.
 type outcome struct {
 	Scores [parts]score
 	Note   string

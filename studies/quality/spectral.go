@@ -25,7 +25,7 @@ func spectralReadOut(ctx context.Context, h mat.Matrix, c int, seed uint64) ([]i
 	return r.Labels, nil
 }
 
-// negligible is the square of a singular value, relative to that of the largest, below which there is no direction.
+// negligible is the squared singular value, relative to the largest, below which there is no direction.
 const negligible = 1e-12
 
 // singularRows returns the rows that spectralReadOut clusters. U·S is H·V, with the eigenvectors V of HᵀH.

@@ -1,13 +1,12 @@
-// The program benchpair compares the benchmarks of two checkouts on a machine that others use too: it runs old and new in
-// turn, one benchmark at a time, so that what slows the machine down slows down both, and prints of every benchmark the
-// medians and the ratio.
+// The program benchpair compares the benchmarks of two checkouts on a shared machine. It runs old and new in turn, one benchmark
+// at a time, so that other work slows both. It prints the medians and the ratio of every benchmark.
 //
 //	cd tools && go run ./benchpair -packages ./internal/engine -bench Step -rounds 10 OLD NEW
 //
-// The ratio is the median, over the rounds, of the new time by the old time of the same round: below 1 the new state is
-// faster. Beside it stand the quartiles of the rounds' ratios, and the ratio of the shortest times, which other work on the
-// machine disturbs least. Compare a checkout with itself to see how much of a difference is noise. A package that has moved
-// is written OLD=NEW, as in ./tsne=./internal/tsne.
+// The ratio is the median, over the rounds, of the new time over the old time of the same round: below 1 the new checkout is
+// faster. The table also has the quartiles of the rounds' ratios, and the ratio of the shortest times, which other work on the
+// machine disturbs least. Compare a checkout with itself to measure the noise. Write a package that has moved as OLD=NEW, as in
+// ./tsne=./internal/tsne.
 package main
 
 import (
@@ -79,7 +78,7 @@ func compare(w io.Writer, o *options, before, after string) error {
 			}
 			for round := range o.rounds {
 				for turn := range 2 {
-					k := (round + turn) % 2 // who goes first changes from round to round
+					k := (round + turn) % 2 // the order changes from round to round
 					out, err := program.Run(folders[k], tests[k], o.flags(pattern, o.benchtime)...)
 					if err != nil {
 						return err
@@ -95,7 +94,7 @@ func compare(w io.Writer, o *options, before, after string) error {
 	return nil
 }
 
-// flags are those of the test program.
+// flags returns the flags of the test program.
 func (o *options) flags(pattern, benchtime string) []string {
 	flags := []string{"-test.run=^$", "-test.bench=" + pattern, "-test.benchtime=" + benchtime, "-test.count=1"}
 	if o.cpu != "" {

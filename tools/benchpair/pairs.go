@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// parse reads the ns/op of every benchmark from what go test prints. The number of cores at the end of a name stays.
+// parse reads the ns/op of every benchmark from the output of go test. It keeps the number of cores at the end of a name.
 func parse(out []byte) map[string]float64 {
 	times := map[string]float64{}
 	s := bufio.NewScanner(bytes.NewReader(out))
@@ -35,7 +35,7 @@ func parse(out []byte) map[string]float64 {
 // cores is the number of cores at the end of a benchmark's name.
 var cores = regexp.MustCompile(`-[0-9]+$`)
 
-// patterns returns a regular expression for each benchmark, that of it alone.
+// patterns returns a regular expression for each benchmark, which matches only this benchmark.
 func patterns(times map[string]float64) []string {
 	var out []string
 	for name := range times {
@@ -49,7 +49,7 @@ func patterns(times map[string]float64) []string {
 	return slices.Compact(out)
 }
 
-// pairs are the times of benchmarks, by round, of the old (0) and the new state (1).
+// pairs holds the times of benchmarks, by round, of the old (0) and the new checkout (1).
 type pairs struct {
 	names []string // in the order in which they came
 	times map[string]*[2]map[int]float64
@@ -73,7 +73,7 @@ func (p *pairs) add(state, round int, times map[string]float64) {
 	}
 }
 
-// print prints a line for every benchmark; it returns an error if there is none that both states have.
+// print prints a line for every benchmark; it returns an error if the checkouts have none in common.
 func (p *pairs) print(w io.Writer, pkg string) error {
 	both := 0
 	for _, name := range p.names {

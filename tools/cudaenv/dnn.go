@@ -13,9 +13,9 @@ import (
 	"strings"
 )
 
-// cudnn writes a header that declares what gorgonia.org/cu/dnn uses of cuDNN, and functions that answer "not supported". cgo
-// wants every name to be declared as it is called; that is all: Gorgonia itself makes a handle and drops it, and those two
-// succeed.
+// cudnn writes a header that declares the functions of cuDNN that gorgonia.org/cu/dnn calls, and functions that answer "not
+// supported". cgo needs the declaration of every called name. Gorgonia itself only makes a handle and drops it; these two
+// functions succeed.
 func (e *environment) cudnn() error {
 	h, c, err := stub(filepath.Join(e.source, "dnn"))
 	if err != nil {

@@ -1,19 +1,20 @@
-// Command cudaenv makes what a build with -tags cuda needs besides CUDA's headers, and prints the two variables of the build:
+// Command cudaenv makes the files that a build with -tags cuda needs besides CUDA's headers, and prints two variables for the
+// build:
 //
 //	cd tools && eval "$(go run ./cudaenv -include /usr/local/cuda/include)"
 //	cd .. && go build -tags cuda ./...
 //
-// Gorgonia's CUDA build wants cuDNN's header and links libcuda, libcublas and libcudnn. Nothing here computes with cuDNN, and a
-// program that links the other two does not even start where there is no NVIDIA driver. So cudaenv writes
+// Gorgonia's CUDA build needs cuDNN's header and links libcuda, libcublas and libcudnn. This library does not use cuDNN, and a
+// program that links the other two does not start without an NVIDIA driver. So cudaenv writes
 //
-//   - cudnn.h and libcudnn.a: declarations read off the calls of gorgonia.org/cu/dnn, and functions that answer "not supported";
-//   - libcuda.a: a jump for each function that gorgonia.org/cu calls, to libcuda.so.1 where it is found when the program starts.
-//     Without a driver the program starts all the same, and can say so;
-//   - libcublas.a: the same for cuBLAS, which is looked for when Gorgonia asks for it first;
-//   - cuda.h, which includes the toolkit's and declares what CUDA 13 has changed as gorgonia.org/cu knows it.
+//   - cudnn.h and libcudnn.a: declarations from the calls of gorgonia.org/cu/dnn, and functions that answer "not supported";
+//   - libcuda.a: a jump for each function that gorgonia.org/cu calls. The jumps go to libcuda.so.1 if it is found at the start of
+//     the program. Without a driver the program still starts, and can report it;
+//   - libcublas.a: the same for cuBLAS, which is loaded at Gorgonia's first call;
+//   - cuda.h, which includes the toolkit's header and declares the functions that CUDA 13 has changed as gorgonia.org/cu expects.
 //
-// It needs the headers of CUDA 11.8, 12 or 13 (cuda.h and cublas_v2.h with what they include), gcc and ar, and a Linux on
-// x86-64. Neither nvcc nor any library of CUDA is used. docs/gpu.md says where the headers are to be had.
+// It needs the headers of CUDA 11.8, 12 or 13 (cuda.h and cublas_v2.h with their includes), gcc and ar, and Linux on x86-64. It
+// needs neither nvcc nor a library of CUDA. docs/gpu.md says where to get the headers.
 package main
 
 import (

@@ -20,7 +20,7 @@ import (
 // names are the names of C that sources use.
 type names map[string]bool
 
-// with returns those that begin with one of the prefixes and a capital letter or a sign after it, in order.
+// with returns the names that begin with one of the prefixes and a capital letter or a sign after it, in order.
 func (n names) with(prefixes ...string) []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(n)) {
@@ -74,7 +74,6 @@ func namesIn(folder string) (names, error) {
 	return used, nil
 }
 
-// nameOfC returns the X of C.X.
 func nameOfC(n ast.Node) (string, bool) {
 	s, ok := n.(*ast.SelectorExpr)
 	if !ok {
@@ -84,7 +83,7 @@ func nameOfC(n ast.Node) (string, bool) {
 	return s.Sel.Name, ok && id.Name == "C"
 }
 
-// goFiles returns the Go sources of a package, tests aside.
+// goFiles returns the Go sources of a package, without tests.
 func goFiles(folder string) ([]string, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	if err != nil {
@@ -108,7 +107,7 @@ func (e *environment) compile(text string, args ...string) (out, complaint []byt
 
 var undeclared = regexp.MustCompile(`'(\w+)' undeclared`)
 
-// missing returns those of the names that a header does not declare.
+// missing returns the names that a header does not declare.
 func (e *environment) missing(header string, list []string) ([]string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "#include <%s>\n", header)
@@ -153,7 +152,7 @@ func (e *environment) symbols(header string, list []string) ([]string, error) {
 	return found, nil
 }
 
-// archive compiles a text and puts it into a library.
+// archive compiles a text and adds it to a library.
 func (e *environment) archive(name, text string) error {
 	source := filepath.Join(e.out, name+".c")
 	if err := os.WriteFile(source, []byte(text), 0o644); err != nil {

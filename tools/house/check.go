@@ -10,7 +10,7 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// finding is a place where a rule is broken.
+// finding is a place that breaks a rule.
 type finding struct {
 	rule   int
 	file   string // within the checkout
@@ -27,7 +27,7 @@ func (f finding) String() string {
 	return fmt.Sprintf("%s: %s (rule %d). %s", at, f.what, f.rule, f.remedy)
 }
 
-// findings collects what breaks the rules.
+// findings collects the places that break rules.
 type findings struct {
 	list  []finding
 	lower bool // ceilings above their counts are lowered
@@ -37,7 +37,7 @@ func (f *findings) add(rule int, file string, line int, remedy, what string, arg
 	f.list = append(f.list, finding{rule, file, line, fmt.Sprintf(what, args...), remedy})
 }
 
-// ceiling holds the number of offenders to its ceiling, and names them where there are too many.
+// ceiling compares the number of offenders with its ceiling, and lists them if there are too many.
 func (f *findings) ceiling(rule int, name string, most *int, offenders []finding) {
 	if len(offenders) > *most {
 		f.list = append(f.list, offenders...)
@@ -45,8 +45,8 @@ func (f *findings) ceiling(rule int, name string, most *int, offenders []finding
 	f.bound(rule, name, len(offenders), most, "Mend one of the places above.")
 }
 
-// bound holds a count to its ceiling: one that is above breaks the rule, and so does one that is below, until the ceiling is
-// lowered.
+// bound compares a count with its ceiling. A count above it breaks the rule. A count below it breaks the rule until the ceiling
+// is lowered.
 func (f *findings) bound(rule int, name string, n int, most *int, remedy string) {
 	switch {
 	case n > *most:
@@ -62,8 +62,8 @@ func (f *findings) bound(rule int, name string, n int, most *int, remedy string)
 // errBroken says that findings were printed.
 var errBroken = errors.New("rules of docs/architecture.md are broken")
 
-// check prints where a checkout breaks the rules, and returns an error if it does. With lower, it first lowers the ceilings that
-// are above their counts.
+// check prints where a checkout breaks the rules, and returns an error if it does. With lower, it first lowers ceilings above
+// their counts.
 func check(w io.Writer, checkout string, lower bool) error {
 	l, err := readLimits(checkout)
 	if err != nil {
@@ -194,7 +194,7 @@ func (f *findings) arrows(l *limits, g graph) {
 	f.bound(1, "RootCircle", largest, &l.RootCircle, "Break the circle: move a name, or pass what is needed as a parameter.")
 }
 
-// sizes holds the lines of code to their ceilings (rule 8).
+// sizes compares the lines of code with their ceilings (rule 8).
 func (f *findings) sizes(l *limits, files []*source) {
 	all, core := 0, 0
 	for _, s := range files {
@@ -210,7 +210,7 @@ func (f *findings) sizes(l *limits, files []*source) {
 	f.lines("Core", core, &l.Core)
 }
 
-// lines holds a number of lines to its ceiling, with room below.
+// lines compares a number of lines with its ceiling, with some tolerance below.
 func (f *findings) lines(name string, n int, most *int) {
 	if n > *most || n < *most-lineRoom {
 		f.bound(8, name, n, most, "Take something away that nobody would miss.")

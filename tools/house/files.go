@@ -9,7 +9,7 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// graph says of each file which names of which other files it uses, and in which line it uses one first.
+// graph records, for each file, the names of other files that it uses, and the line of the first use.
 type graph map[string]map[string]map[string]int
 
 // references returns the graph of the files of p.

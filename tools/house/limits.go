@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// limits are the ceilings of the rules. A count may only fall: check fails where it is above its ceiling, and where it is below,
-// until the ceiling is lowered too. Lines of code have some room below.
+// limits are the ceilings of the rules. Counts may only fall: check fails for a count above its ceiling, and for a count below it
+// until the ceiling is lowered. Lines of code have some tolerance below.
 type limits struct {
 	// Layers are the files of the root, the lowest layer first. A file uses files of its own layer and of lower ones. Without
 	// layers only circles are checked.
@@ -35,7 +35,7 @@ type limits struct {
 
 	ContextValues map[string]int // calls of context.WithValue, by package
 	Comments      int            // exported names of public packages without a comment that begins with the name
-	Phrases       map[string]int // how often a phrase that is hard to read stands in comments
+	Phrases       map[string]int // occurrences in comments of a phrase that is hard to read
 
 	HandWritten int // lines of Go, generated files, tests and their rigs aside
 	Core        int // of these, lines of the library and its command

@@ -1,5 +1,5 @@
-// The program house shows how a checkout of the library is laid out: which files of the root package refer to which, and
-// where they go round in a circle; the arrows between the packages; lines of Go that are too long.
+// The program house reports the structure of a checkout of the library: which files of the root package use which others, with
+// their circles; the imports between packages; lines of Go that are too long.
 //
 //	cd tools && go run ./house ..              # the checkout that holds the tools
 //	cd tools && go run ./house -long OTHER     # another checkout, with every line that is too long
@@ -7,8 +7,8 @@
 //	cd tools && go run ./house -lower ..       # lowers ceilings that are above today's counts
 //	cd tools && go run ./house -figures ..     # puts today's figures into docs/architecture.md
 //
-// A file refers to another one if it uses a name that the other defines at package level, or a field or a method of its
-// types; the type checker says so, for the files that this system builds, without tests.
+// A file uses another one if it uses a name that the other defines at package level, or a field or a method of its types. The
+// type checker decides this, for the files that this system builds, without tests.
 package main
 
 import (
@@ -101,7 +101,7 @@ func printRoot(w io.Writer, root *packages.Package, all []*packages.Package) {
 	}
 }
 
-// printArrows prints the packages by floor: a package stands one floor above the highest that it imports.
+// printArrows prints the packages by level: one level above the highest package that they import.
 func printArrows(w io.Writer, pkgs []*packages.Package) {
 	module := pkgs[0].Module.Path
 	short := func(path string) string {

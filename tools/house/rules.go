@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// contextValues holds the calls of context.WithValue, by package, to their ceilings (rule 3).
+// contextValues compares the calls of context.WithValue, by package, with their ceilings (rule 3).
 func (f *findings) contextValues(l *limits, files []*source) {
 	found := map[string][]finding{}
 	for _, s := range files {
@@ -44,7 +44,7 @@ func (f *findings) contextValues(l *limits, files []*source) {
 	}
 }
 
-// functions holds the length, the complexity and the parameters of functions to their limits (rule 4). The generators of
+// functions compares the length, the complexity and the parameters of functions with their limits (rule 4). The generators of
 // tools/kernelgen are exempt.
 func (f *findings) functions(l *limits, files []*source) {
 	var complex, wide []finding
@@ -90,7 +90,7 @@ func (f *findings) functions(l *limits, files []*source) {
 	f.ceiling(4, "ParametersAbove", &l.ParametersAbove, wide)
 }
 
-// types holds the fields of structs, the methods of Config and the files of a type's methods to their limits (rule 5).
+// types compares the fields of structs, the methods of Config and the files of a type's methods with their limits (rule 5).
 func (f *findings) types(l *limits, files []*source) {
 	var large []finding
 	methods := map[string]map[string]int{} // by type with its folder, then by file
@@ -139,7 +139,7 @@ func (f *findings) types(l *limits, files []*source) {
 // rigs are the packages that only tests may import.
 var rigs = regexp.MustCompile(`/internal/testrig(/|$)`)
 
-// tests holds the length of test files to its limit, and the rigs of tests to tests (rule 6).
+// tests compares the length of test files with its limit, and checks that only tests import rigs (rule 6).
 func (f *findings) tests(l *limits, files []*source) {
 	var long []finding
 	root := 0
@@ -165,8 +165,8 @@ func (f *findings) tests(l *limits, files []*source) {
 	f.ceiling(6, "TestFilesAbove", &l.TestFilesAbove, long)
 }
 
-// typedNils refuses results, fields and variables of the type of a pointer to an error, whose nil is an error that is not nil once
-// it is returned as one (rule 9).
+// typedNils reports results, fields and variables of the type of a pointer to an error: their nil, returned as an error, is not
+// nil (rule 9).
 func (f *findings) typedNils(files []*source) {
 	for _, s := range files {
 		if s.test || s.generated {

@@ -18,10 +18,9 @@ type source struct {
 	generated bool
 }
 
-// lines is the number of lines of the file.
 func (s *source) lines() int { return s.set.File(s.syntax.FileStart).LineCount() }
 
-// line is the number of the line of a place in the file.
+// line is the line number of a position in the file.
 func (s *source) line(at token.Pos) int { return s.set.Position(at).Line }
 
 // folder is the folder of the file within the checkout; "." is the root.
@@ -69,7 +68,7 @@ func sources(checkout string) ([]*source, error) {
 	return out, err
 }
 
-// function is what the rules count of a function with a body.
+// function holds the counts of a function with a body.
 type function struct {
 	file       *source
 	name       string // with the type of the receiver, as in (*Config).check
@@ -123,7 +122,7 @@ func receiver(f *ast.FuncDecl) (name string, pointer bool) {
 	}
 }
 
-// complexity is the cyclomatic complexity of a function, with that of the functions in it.
+// complexity is the cyclomatic complexity of a function, including nested functions.
 func complexity(f *ast.FuncDecl) int {
 	n := 1
 	ast.Inspect(f, func(x ast.Node) bool {

@@ -17,8 +17,8 @@ func byteKernels(g *gen) {
 	}
 }
 
-// byteRow writes a row of units of 16 elements as unsigned bytes, 128 being zero, in steps of 1/127 of its largest size, the sum
-// of its squares and that of what is lost.
+// byteRow writes a row of units of 16 elements as unsigned bytes, 128 being zero, in steps of 1/127 of its largest size, with the
+// sum of its squares and the sum of the squared rounding errors.
 func (g *gen) byteRow() {
 	g.table("absolute", []uint64{0x7fffffff7fffffff})
 	g.table("one127", []uint64{0x42fe0000})          // 127
@@ -71,7 +71,7 @@ func (g *gen) byteRow() {
 	g.end()
 }
 
-// foldVector makes the first element of register i that of all its elements, with Z9 to spare.
+// foldVector folds all elements of register i into the first one, with Z9 as scratch.
 func (g *gen) foldVector(packed, scalar string, i int) {
 	g.op("VEXTRACTF64X4 $1, Z%d, Y9", i)
 	g.op("%s Y9, Y%d, Y%d", packed, i, i)
@@ -83,9 +83,9 @@ func (g *gen) foldVector(packed, scalar string, i int) {
 	g.op("%s X9, X%d, X%d", scalar, i, i)
 }
 
-// mulWhole writes Y = bias + step·X·B for a strip of w vectors of columns, with the instruction for whole numbers of which four
-// bytes of a column come after another: rows of unsigned bytes times columns of signed ones, or words of 16 bits. The sums begin
-// with those of the strip.
+// mulWhole writes Y = bias + step·X·B for a strip of w vectors of columns, with the instruction for whole numbers, in which four
+// bytes of a column follow each other. It multiplies rows of unsigned bytes by columns of signed ones, or words of 16 bits. The
+// sums begin with the sums of the strip.
 func (g *gen) mulWhole(name, instruction string, w int) {
 	g.begin(name, fmt.Sprintf("W%d", w), "byteArgs")
 	g.args("byteArgs", "DI", "x AX", "ldx BX", "b DX", "y SI", "n R9", "start R10", "bias R11", "step R12", "ldy R15")

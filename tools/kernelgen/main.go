@@ -18,7 +18,7 @@ func main() {
 	program.End("kernelgen", program.Failed, run(*out))
 }
 
-// subject is what a file of assembly is about: a few families of kernels.
+// subject is the subject of a file of assembly: a few families of kernels.
 type subject struct {
 	name   string
 	byType bool // long: a file for each element type

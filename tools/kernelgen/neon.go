@@ -104,7 +104,7 @@ func (g *neon) access(a access, suffix, address string, n, first int) {
 	}
 }
 
-// accessAt accesses vectors at an offset from general register base, of which instructions on more than two know none.
+// accessAt accesses vectors at an offset from general register base. Instructions for more than two vectors have no offset.
 func (g *neon) accessAt(a access, base, off, n, first int) {
 	for n > 0 {
 		c := min(n, 2)

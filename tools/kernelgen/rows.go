@@ -1,6 +1,6 @@
 package main
 
-// Row kernels work in units of 16 elements, of which a row of row state has a whole number.
+// Row kernels work in units of 16 elements. A row of row state has a whole number of units.
 const unit = 16
 
 // vectors is the number of vectors in a unit.

@@ -16,7 +16,7 @@ import (
 // licenceFile matches the names of files that must go along with a program.
 var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([._-].*)?$`)
 
-// linked is a module of which packages are linked in.
+// linked is a module with linked packages.
 type linked struct {
 	path, version, dir string
 	packages           []string

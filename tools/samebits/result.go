@@ -12,7 +12,7 @@ import (
 	"strconv"
 )
 
-// result is what a fit left: the label file and the tensors of the saved model.
+// result is the result of a fit: the label file and the tensors of the saved model.
 type result struct {
 	labels  []byte
 	tensors map[string]tensor

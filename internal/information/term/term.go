@@ -1,4 +1,4 @@
-// Package term makes nodes of a Gorgonia graph of the terms of package information: −I/log m of a representation H.
+// Package term makes nodes of a Gorgonia graph from the terms of package information: −I/log m of a representation H.
 package term
 
 import (
@@ -21,13 +21,13 @@ import (
 // Node is a node of a Gorgonia graph.
 type Node = gorgonia.Node
 
-// table is what a term makes of an H on the way to its value and its gradient.
+// table holds the values of a term for an H, for its value and its gradient.
 type table interface{ MutualInformation() float64 }
 
 // Neighbors returns the term of H (n×m) and a graph of its samples.
 func Neighbors[T kernel.Float](workers int, h *Node, graph neighbor.Operator, temperature float64) (*Node, error) {
 	if v := reflect.ValueOf(graph); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		return nil, errors.New("neighbour information without a graph")
+		return nil, errors.New("neighbour information: the graph is nil")
 	}
 	if err := check("neighbour information", "graph", h, graph.Len(), temperature); err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func HeldOut[T kernel.Float](workers int, h *Node, held *information.LeaveOneOut
 	return node(fmt.Sprintf("held-out information of %p", held), source[T, *information.HeldOutTable[T]](s), h)
 }
 
-// check refuses an H or a temperature that such a term cannot have; samples is the number that it knows.
+// check returns an error for an H or a temperature that does not fit the term; samples is its number of samples.
 func check(what, of string, h *Node, samples int, temperature float64) error {
 	n, m := h.Shape()[0], h.Shape()[1]
 	switch {
@@ -54,12 +54,12 @@ func check(what, of string, h *Node, samples int, temperature float64) error {
 	case m < 2:
 		return fmt.Errorf("%s of %d clusters, want at least 2", what, m)
 	case !(temperature >= 0) || math.IsInf(temperature, 1):
-		return fmt.Errorf("the temperature is %g", temperature)
+		return fmt.Errorf("the temperature is %g, want 0 (the default) or a positive finite number", temperature)
 	}
 	return nil
 }
 
-// source is a term's arithmetic.
+// source computes a term.
 type source[T kernel.Float, V table] interface {
 	Dims() (n, m int)
 	Temperature() float64
@@ -67,7 +67,7 @@ type source[T kernel.Float, V table] interface {
 	Gradient(h []T, t V, factor float64) ([]T, error) // factor·∂I/∂H, n×m; it may change the table
 }
 
-// node makes the node of a term. name has all that the term depends on but the temperature.
+// node makes the node of a term. name identifies the term except for the temperature.
 func node[T kernel.Float, V table](name string, s source[T, V], h *Node) (*Node, error) {
 	kept := new(latest[T, V])
 	_, m := s.Dims()
@@ -98,7 +98,7 @@ func node[T kernel.Float, V table](name string, s source[T, V], h *Node) (*Node,
 	return op.Anchored(n)
 }
 
-// derivative makes that of the term by H, times the scalar cotangent g.
+// derivative makes the derivative of the term by H, times the scalar cotangent g.
 func derivative[T kernel.Float, V table](name string, s source[T, V], kept *latest[T, V], scale float64,
 	h, g *Node) (*Node, error) {
 	n, m := s.Dims()
@@ -122,7 +122,7 @@ func derivative[T kernel.Float, V table](name string, s source[T, V], kept *late
 	return op.Apply(o, op.Dtype[T](), tensor.Shape{n, m}, h, g)
 }
 
-// latest hands what a term made of an H over to its derivative, which would make the same again.
+// latest passes the values of a term for an H to its derivative, which would compute the same again.
 type latest[T kernel.Float, V any] struct {
 	mutex sync.Mutex
 	h     []T
@@ -136,7 +136,7 @@ func (l *latest[T, V]) put(h []T, value V) {
 	l.h, l.value, l.full = append(l.h[:0], h...), value, true
 }
 
-// take returns the value of h, if the latest is of that H, and forgets it.
+// take returns and removes the value of h, if the latest value belongs to this H.
 func (l *latest[T, V]) take(h []T) (value V, ok bool) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()

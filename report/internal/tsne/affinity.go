@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// neighbours are the k nearest points of every point: index[i*k+a] at the squared distance dist[i*k+a], increasing.
+// neighbours holds the k nearest points of every point: index[i*k+a] at the squared distance dist[i*k+a], increasing.
 type neighbours struct {
 	n, k  int
 	index []int32
@@ -46,7 +46,7 @@ func nearest(ctx context.Context, x *mat.Dense, k, workers int) (*neighbours, er
 	return out, err
 }
 
-// squaredBelow returns ‖a−b‖², or something not below the limit once the sum has reached it.
+// squaredBelow returns ‖a−b‖², or a value of at least limit once the sum has reached it.
 func squaredBelow(a, b []float64, limit float64) float64 {
 	sum := 0.0
 	for len(a) >= 8 {
@@ -111,8 +111,8 @@ func affinities(ctx context.Context, near *neighbours, perplexity float64, worke
 	return p, nil
 }
 
-// calibrate sets p_j ∝ exp(−β d_j), Σ p = 1, with β such that the entropy is the one asked for, by bisection. Where all
-// distances are equal, no β does, and p is uniform.
+// calibrate sets p_j ∝ exp(−β d_j), Σ p = 1, with β found by bisection such that the entropy is the given one. If all distances
+// are equal, p is uniform.
 func calibrate(dist, p []float64, entropy float64) {
 	lo, hi, beta := 0.0, math.Inf(1), 1.0
 	if last := dist[len(dist)-1] - dist[0]; last > 0 {

@@ -41,7 +41,7 @@ func (f *field) repel(ctx context.Context, pos []float64, theta float64, workers
 	}
 	plane, err := barneshut.NewPlane(f.plane)
 	if err != nil {
-		// Points that coincide to the last bit have no tree; their sums do.
+		// With points that coincide to the last bit no tree can be built; the exact sums can.
 		plane, theta = &barneshut.Plane{Particles: f.plane}, 0
 	}
 	err = forRows(ctx, workers, len(f.particles), func(i int) {

@@ -18,11 +18,10 @@ import (
 	"github.com/largemvc/largemvc/internal/parallel"
 )
 
-// Config says how Embed works. Zero values mean the defaults.
 type Config struct {
 	Perplexity float64 // effective number of neighbours; 0: 30, or (n−1)/3 where that is less
 	Iterations int     // 0: 1000
-	Dims       int     // principal components that the neighbours are searched in; 0: 50; negative: the points as they are
+	Dims       int     // principal components of the search for neighbours; 0: 50; negative: the points as they are
 	Theta      float64 // size over distance below which a cell of the plane acts as one point; 0: 0.5; negative: exact
 	Rate       float64 // learning rate; 0: n/12, at least 200 (A. Belkina et al., Nat. Commun. 10, 2019)
 	Seed       uint64  // of the principal components
@@ -36,7 +35,7 @@ type Config struct {
 // Result is an embedding in the plane.
 type Result struct {
 	Y *mat.Dense // n×2
-	// Divergence is KL(P‖Q) after every 50th iteration and after the last, by the true P even while it is exaggerated.
+	// Divergence is KL(P‖Q) after every 50th iteration and after the last. P is never exaggerated here.
 	Divergence []float64
 }
 
@@ -44,16 +43,16 @@ const (
 	exaggeration      = 12  // factor on P of the first iterations
 	exaggerationSteps = 250 // their number
 	reportEvery       = 50
-	spread            = 1e-4 // deviation of the start
+	spread            = 1e-4 // standard deviation of the initial positions
 )
 
-// Embed places the n rows of x in the plane by t-SNE. The start is the first two principal components, scaled to a
-// deviation of 10⁻⁴.
+// Embed places the n rows of x in the plane by t-SNE. The initial positions are the first two principal components, scaled to a
+// standard deviation of 10⁻⁴.
 //
-// It returns an error if x has fewer than 4 rows, no columns or entries that are NaN or infinite, if the configuration is
-// out of range, and the context's error, within an iteration, if it is cancelled.
+// It returns an error if x has fewer than 4 rows, no columns or entries that are NaN or infinite, or if the configuration is out
+// of range. If ctx is cancelled, it returns the context's error within an iteration.
 //
-// O(n²·Dims) once for the neighbours and O(n log n) an iteration.
+// Embed takes O(n²·Dims) once for the neighbours and O(n log n) for each iteration.
 func Embed(ctx context.Context, x mat.Matrix, c Config) (*Result, error) {
 	n, err := check(x)
 	if err != nil {
@@ -89,7 +88,7 @@ func check(x mat.Matrix) (int, error) {
 	for i := range n {
 		for j := range d {
 			if a := x.At(i, j); math.IsNaN(a) || math.IsInf(a, 0) {
-				return 0, fmt.Errorf("tsne: %v in row %d, column %d", a, i, j)
+				return 0, fmt.Errorf("tsne: row %d, column %d: value is %v", i, j, a)
 			}
 		}
 	}
@@ -116,7 +115,7 @@ func (c *Config) setDefaults(n int) error {
 	case !(c.Perplexity >= 1) || c.Perplexity > float64(n-1):
 		return fmt.Errorf("tsne: Perplexity is %v, want 1 to the number of points less one, %d", c.Perplexity, n-1)
 	case c.Iterations < 1:
-		return fmt.Errorf("tsne: Iterations is %d", c.Iterations)
+		return fmt.Errorf("tsne: Iterations is %d, want at least 1", c.Iterations)
 	case math.IsNaN(c.Theta) || math.IsInf(c.Theta, 0):
 		return fmt.Errorf("tsne: Theta is %v", c.Theta)
 	case !(c.Rate > 0) || math.IsInf(c.Rate, 0):
@@ -125,7 +124,7 @@ func (c *Config) setDefaults(n int) error {
 	return nil
 }
 
-// prepare returns the points that the neighbours are searched among, and the start.
+// prepare returns the points for the search of neighbours, and the initial positions.
 func prepare(ctx context.Context, x mat.Matrix, c *Config) (points, start *mat.Dense, err error) {
 	n, d := x.Dims()
 	dims := max(2, c.Dims)
@@ -151,7 +150,7 @@ func prepare(ctx context.Context, x mat.Matrix, c *Config) (points, start *mat.D
 		for j := range min(2, have) {
 			start.Set(i, j, scale*scores.At(i, j))
 		}
-		// Equal points must not start in one place: they would never part. 1e-3 of the spread on a spiral does it.
+		// Equal points need distinct initial positions to separate. A spiral moves them by 1e-3 of the spread.
 		a := 2.399963229728653 * float64(i) // the golden angle
 		r := 1e-3 * spread * math.Sqrt(float64(i+1)/float64(n))
 		start.Set(i, 0, start.At(i, 0)+r*math.Cos(a))
@@ -208,7 +207,6 @@ func descend(ctx context.Context, p *sparse, y *mat.Dense, c *Config) (*Result, 
 	return out, nil
 }
 
-// centre moves the mean of the points in the plane to 0.
 func centre(pos []float64) {
 	var sx, sy float64
 	for i := 0; i < len(pos); i += 2 {
@@ -221,7 +219,6 @@ func centre(pos []float64) {
 	}
 }
 
-// forRows runs f for the rows 0 … n−1 in chunks.
 func forRows(ctx context.Context, workers, n int, f func(i int)) error {
 	const chunk = 64
 	return parallel.For(ctx, workers, (n+chunk-1)/chunk, func(_, b int) error {

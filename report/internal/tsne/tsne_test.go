@@ -282,7 +282,7 @@ func TestErrors(t *testing.T) {
 	}{
 		{nil, Config{}, "no matrix"},
 		{mat.NewDense(3, 2, nil), Config{}, "3×2"},
-		{bad, Config{}, "NaN in row 3, column 2"},
+		{bad, Config{}, "row 3, column 2: value is NaN"},
 		{good, Config{Perplexity: 20}, "Perplexity is 20"},
 		{good, Config{Iterations: -1}, "Iterations is -1"},
 		{good, Config{Theta: math.NaN()}, "Theta is NaN"},

@@ -26,7 +26,7 @@ func runChild(args []string) error {
 	if err := f.Parse(args); err != nil {
 		return err
 	}
-	// The data are most of the memory: with the collector's default the heap may grow by as much again before it runs.
+	// The data are most of the memory: with the collector's default the heap may grow by the same size before a collection.
 	debug.SetGCPercent(20)
 	set, err := dataset.Open(context.Background(), []string{*data}, dataset.Options{Float: 32, NoLabels: true,
 		MaxBytes: 16 << 30})
@@ -53,7 +53,7 @@ func runChild(args []string) error {
 		return nil
 	}
 	o := &orders{in: bufio.NewScanner(os.Stdin)}
-	config.Epochs = 1e9 // more than anybody asks for
+	config.Epochs = 1e9 // more than any request
 	config.Progress = func(e largemvc.Progress) error {
 		if !e.Training() {
 			return nil
@@ -107,7 +107,7 @@ func (o *orders) epochDone() error {
 	return nil
 }
 
-// peakMiB is the largest memory that the process has had, where the system tells.
+// peakMiB returns the largest memory of the process, if the system reports it.
 func peakMiB() float64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command compare times this library beside the literal PyTorch network: the same data, the same shapes, epochs
-// alternated in one run, medians, peak memory of the whole process. It writes a Markdown table.
+// Command compare times this library beside the literal PyTorch network, with the same data and shapes. It alternates epochs in
+// one run, and reports medians and the peak memory of the whole process, as a Markdown table.
 //
 //	go run -C studies ./bench/compare [-data FOLDER] [-rounds 3] [-only mnist] [-python /usr/bin/python3]
 //
@@ -7,14 +7,14 @@
 //
 //	go run -C studies ./bench/compare -data FOLDER -methods mnist3v,mnistusps -figure methods.svg
 //
-// That takes scikit-learn and PyTorch along where Python has them.
+// This includes scikit-learn and PyTorch if Python has them.
 //
-// With -own it times whole fits, new samples and memory of this library, each in a process of its own:
+// With -own it times whole fits, new samples and memory of this library, each in a separate process:
 //
 //	go run -C studies ./bench/compare -data FOLDER -own all
 //
-// Epochs need a Python with numpy and torch; without them only this library's side is measured. -data is a folder with
-// mnist3v.npz and msrcv1.npz; synthetic data of the same shapes stand in for what is not there.
+// Epochs need a Python with numpy and torch; without them only this library is measured. -data is a folder with mnist3v.npz and
+// msrcv1.npz; synthetic data of the same shapes replace missing files.
 package main
 
 import (

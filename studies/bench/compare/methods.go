@@ -30,7 +30,7 @@ const (
 	startFit   = "largemvc, initial clustering"
 )
 
-// methods is what compareMethods is asked for.
+// methods holds the settings of compareMethods.
 type methods struct {
 	data, python, only, figure string
 	sets                       []string
@@ -38,11 +38,11 @@ type methods struct {
 	limit                      time.Duration // of a fit in PyTorch
 }
 
-// outcome is a run of a method, or the means of several.
+// outcome is the result of a run of a method, or the mean of several.
 type outcome struct {
 	method                  string
 	seconds, processor, mib float64
-	accuracy, nmi           float64 // from 0 to 1; NaN: not known
+	accuracy, nmi           float64 // from 0 to 1; NaN: unknown
 	deviation               float64 // of the accuracies of several runs
 	note                    string
 }
@@ -64,7 +64,7 @@ func mean(runs []*outcome) outcome {
 	return out
 }
 
-// methodNames are those of the methods in Go, in the order of the table.
+// methodNames returns the names of the methods in Go, in the order of the table.
 func methodNames() []string {
 	names := []string{defaultFit, startFit, paperFit}
 	for _, m := range baseline.Methods() {
@@ -73,9 +73,9 @@ func methodNames() []string {
 	return names
 }
 
-// compareMethods writes a table of what users would pick instead: for each set and method the time, the memory and how well the
-// clusters agree with the classes. Every run of a method is a process of its own that reads the set too, with another seed and another
-// random order of the samples. The processor's time and the memory are of the process.
+// compareMethods writes a table of alternatives to this library. For each set and method it has the time, the memory and the
+// agreement of the clusters with the classes. Every run of a method is a separate process that also reads the set, with another
+// seed and another random order of the samples. The processor's time and the memory are of the whole process.
 func compareMethods(out io.Writer, m *methods) error {
 	self, err := os.Executable()
 	if err != nil {

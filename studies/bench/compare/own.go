@@ -46,7 +46,7 @@ func ownNames() []string {
 	return names
 }
 
-// ownRun is one row at work, in a process of its own.
+// ownRun measures one row in a separate process.
 type ownRun struct {
 	data   string // folder
 	rows   int    // of the made data of row presets
@@ -175,21 +175,21 @@ func (s *samples) part(lo, hi int) []largemvc.View {
 
 func (s *samples) all() []largemvc.View { return s.part(0, s.n) }
 
-// spent is seconds of the clock and of the processor.
+// spent holds seconds of the clock and of the processor.
 type spent struct{ clock, processor float64 }
 
 func (s spent) over(t spent) spent { return spent{s.clock / t.clock, s.processor / t.processor} }
 
 func (s spent) String() string { return fmt.Sprintf("%.4g (processor %.4g)", s.clock, s.processor) }
 
-// timed returns what f takes.
+// timed measures f.
 func timed(f func() error) (spent, error) {
 	began, used := time.Now(), processorSeconds()
 	err := f()
 	return spent{time.Since(began).Seconds(), processorSeconds() - used}, err
 }
 
-// processorSeconds is what the process has used so far, 0 where the system does not tell.
+// processorSeconds returns the processor time of the process so far, 0 if the system does not report it.
 func processorSeconds() float64 {
 	text, err := os.ReadFile("/proc/self/stat")
 	if err != nil {
@@ -205,14 +205,14 @@ func processorSeconds() float64 {
 	return (user + system) / 100
 }
 
-// epochs returns what an epoch of a preset takes, with all that a fit does between epochs: the mean of some after the first two.
+// epochs measures an epoch of a preset, with all work of a fit between epochs: the mean of some epochs after the first two.
 func epochs(views []largemvc.View, config largemvc.Config, count int) (spent, error) {
 	config.Epochs = count + 2
 	epoch, _, err := fitEpochs(views, config)
 	return epoch, err
 }
 
-// fitEpochs returns what a fit takes, and of its epochs after the first two the mean.
+// fitEpochs measures a fit, and the mean of its epochs after the first two.
 func fitEpochs(views []largemvc.View, config largemvc.Config) (epoch, whole spent, err error) {
 	var began, ended spent
 	start, used, done := time.Now(), processorSeconds(), 0
@@ -234,12 +234,12 @@ func fitEpochs(views []largemvc.View, config largemvc.Config) (epoch, whole spen
 	return spent{(ended.clock - began.clock) / n, (ended.processor - began.processor) / n}, now(), err
 }
 
-// paperEpoch returns what an epoch of the paper preset takes.
+// paperEpoch measures an epoch of the paper preset.
 func paperEpoch(views []largemvc.View, clusters int) (spent, error) {
 	return epochs(views, presets.Paper.Of(largemvc.Config{Clusters: clusters}), 10)
 }
 
-// peak says the largest memory of the process in MiB and in sizes of data in float32.
+// peak formats the largest memory of the process in MiB and in sizes of the data in float32.
 func (s *samples) peak() string {
 	size := 0.0
 	for _, x := range s.x {

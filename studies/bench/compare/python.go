@@ -29,10 +29,10 @@ type peer struct {
 	run  func(file string, seed int) (*outcome, error)
 }
 
-// torchLayers and torchEpochs are what the fit in PyTorch has of the paper preset.
+// torchLayers and torchEpochs are the values of the paper preset in PyTorch.
 const torchLayers, torchEpochs = 2, 100
 
-// inPython returns the methods that the Python at hand can run, with the versions of their packages, and says which it cannot.
+// inPython returns the methods that the given Python can run, with the versions of their packages, and reports the others.
 func (m *methods) inPython(dir string) (out []peer, versions string, err error) {
 	has := func(what, module string) bool {
 		program := fmt.Sprintf("import numpy, %s; print(%[1]s.__version__, end='')", module)
@@ -97,8 +97,8 @@ func (m *methods) sklearn(script, file, name, rows string, seed int) (*outcome, 
 	return o, err
 }
 
-// torch fits the literal network from the anchors of this library's start, which is not counted, and clusters its representation
-// as the paper preset does.
+// torch fits the literal network from the initial anchors of this library, whose time is not counted, and clusters its
+// representation like the paper preset.
 func (m *methods) torch(dir, script, file string) (*outcome, error) {
 	set, clusters, err := openSet(file)
 	if err != nil {

@@ -59,7 +59,7 @@ func writeNpy(path string, n, d int, turned bool, fill func(i int, row []float32
 	return err
 }
 
-// blobs writes n rows around ten centres in views of so many features, and returns the files and their bytes.
+// blobs writes n rows around ten centres, in views of the given numbers of features, and returns the files and their bytes.
 func blobs(folder string, n int, dims ...int) (files []string, bytes int64, err error) {
 	for v, d := range dims {
 		rng, class := rand.New(rand.NewPCG(1, uint64(v))), rand.New(rand.NewPCG(2, 2))
@@ -88,7 +88,7 @@ type shuffled struct {
 	turned bool // files by columns, which cannot be read in place
 }
 
-// write writes the views as files of a folder and returns them with that of the labels.
+// write writes the views as files of a folder and returns these files and the file of the labels.
 func (c *shuffled) write(ctx context.Context, folder, path string) (files []string, labels string, err error) {
 	if c.set, err = dataset.Open(ctx, []string{path}, dataset.Options{Storage: dataset.AllDense}); err != nil {
 		return nil, "", err

@@ -12,7 +12,7 @@ import (
 // group is a memory control group of Linux, version 1 or 2; nil: none.
 type group struct{ folder, limit, peak string }
 
-// newGroup makes a control group of so many MiB; 0: none.
+// newGroup makes a control group with a limit in MiB; 0: none.
 func newGroup(limit int) (*group, error) {
 	if limit == 0 {
 		return nil, nil
@@ -39,7 +39,7 @@ func (g *group) processes() string {
 	return filepath.Join(g.folder, "cgroup.procs")
 }
 
-// most is the most that was held, in bytes; 0: not known.
+// most returns the largest memory of the group (bytes); 0: unknown.
 func (g *group) most() int64 {
 	if g == nil {
 		return 0
@@ -48,11 +48,11 @@ func (g *group) most() int64 {
 	if err != nil {
 		return 0
 	}
-	bytes, _ := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64) // 0 where it is something else
+	bytes, _ := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64) // 0 for any other text
 	return bytes
 }
 
-// remove takes the group away, once its last process is gone.
+// remove removes the group, after the end of its last process.
 func (g *group) remove() {
 	for range 50 {
 		if g == nil || os.Remove(g.folder) == nil {

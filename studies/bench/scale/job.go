@@ -18,12 +18,12 @@ import (
 	"github.com/largemvc/largemvc/machine"
 )
 
-// job is what a process of its own does.
+// job is the work of a process.
 type job struct {
 	Files     []string // of the views
 	Labels    string   // file of the samples' classes; "": none
 	Streamed  bool     // rows are read whenever they are needed
-	First     int      // that many rows alone, from memory; 0: all
+	First     int      // only this many rows, from memory; 0: all
 	Model     string   // a fit saves it; without Fit it labels the rows
 	Fit       *largemvc.Config
 	Then      int // epochs of another fit, of all samples, that begins at the labels of the first; 0: none
@@ -34,19 +34,19 @@ type job struct {
 	Group     string // file that gets the number of the process
 }
 
-// result is what comes of it.
+// result holds the measurements of a job.
 type result struct {
 	Hash           string  // of labels and losses
 	Epoch, Seconds float64 // the median epoch, and all
 	Processor      float64 // seconds, of all cores
-	Resident       int64   // bytes, the most that there were
+	Resident       int64   // bytes, the largest resident memory
 	Group          int64   // bytes, the most that the control group held, cache of files included
 	Storage        string
 	Scores         [3]float64 // ACC, NMI, ARI in percent
 	Scored         bool
 }
 
-// String returns what there is.
+// String returns the figures that are set.
 func (r *result) String() string {
 	text := fmt.Sprintf("%.1f s, %.1f s of processors, %d MiB resident", r.Seconds, r.Processor, r.Resident/mib)
 	if r.Group > 0 {
@@ -61,7 +61,6 @@ func (r *result) String() string {
 	return text
 }
 
-// run does the job and returns what it measured.
 func (j *job) run(ctx context.Context) (*result, error) {
 	if j.Group != "" {
 		if err := os.WriteFile(j.Group, []byte(strconv.Itoa(os.Getpid())), 0); err != nil {
@@ -172,7 +171,7 @@ func hash(sum io.Writer, labels []int, losses []float64) error {
 	return binary.Write(sum, binary.LittleEndian, losses)
 }
 
-// resident is the most memory that the process has held, in bytes, where the system says so.
+// resident returns the largest resident memory of the process (bytes), if the system reports it.
 func resident() int64 {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -28,7 +28,7 @@ import (
 	"github.com/largemvc/largemvc/studies/internal/presets"
 )
 
-// bench is what the flags say.
+// bench holds the flags.
 type bench struct {
 	ctx                          context.Context
 	folder, data, labels         string
@@ -66,7 +66,7 @@ func main() {
 	}
 }
 
-// work does a job and prints its result for the process that asked for it.
+// work does a job and prints its result for the parent process.
 func work(ctx context.Context, text string) error {
 	var j job
 	if err := json.Unmarshal([]byte(text), &j); err != nil {
@@ -116,7 +116,7 @@ func (b *bench) measure(rows string) error {
 
 const mib = 1 << 20
 
-// start runs a job in a process of its own, in a control group of so many MiB; 0: in none.
+// start runs a job in its own process, in a control group of limit MiB; 0: in none.
 func (b *bench) start(j job, limit int) (*result, error) {
 	g, err := newGroup(limit)
 	if err != nil {
@@ -149,7 +149,7 @@ func (b *bench) start(j job, limit int) (*result, error) {
 	return r, nil
 }
 
-// way is where a fit keeps rows and state.
+// way says where a fit keeps rows and state.
 type way struct {
 	name       string
 	limit, max int // MiB: of the control group, and of MaxMemory; 0: none
@@ -209,7 +209,6 @@ func (b *bench) ofEpochs(folder string) error {
 	return nil
 }
 
-// first is the first data set.
 func (b *bench) first() string { path, _, _ := strings.Cut(b.data, ","); return path }
 
 // scored runs a fit with several seeds and prints each, and the mean scores.
@@ -232,7 +231,7 @@ func (b *bench) scored(name string, j job) error {
 	return nil
 }
 
-// ofSample is fits on k of the samples; 0: on all.
+// ofSample measures fits on k of the samples; 0: on all.
 func (b *bench) ofSample(folder string, k int) error {
 	data := shuffled{}
 	files, labels, err := data.write(b.ctx, folder, b.first())
@@ -250,7 +249,7 @@ func (b *bench) ofSample(folder string, k int) error {
 	return b.scored(name, j)
 }
 
-// ofLabels is the labelling of many rows with a model.
+// ofLabels measures the labelling of many rows with a model.
 func (b *bench) ofLabels(folder string) error {
 	for text := range strings.SplitSeq(b.labels, ",") {
 		n, err := strconv.Atoi(text)
@@ -287,7 +286,7 @@ func (b *bench) ofLabels(folder string) error {
 	return nil
 }
 
-// ofNumbers is what fewer bytes a value cost in quality.
+// ofNumbers measures the loss of quality with fewer bytes for each value.
 func (b *bench) ofNumbers(folder string) error {
 	for path := range strings.SplitSeq(b.data, ",") {
 		// By columns, so that the rows are made into files of Scratch.

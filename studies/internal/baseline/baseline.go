@@ -1,11 +1,11 @@
-// Package baseline has the methods that LargeMvC-Net is compared with: k-means in several dresses, five multi-view methods
-// of linear cost, and four for samples that lack views (IncompleteMethods), written from their papers.
+// Package baseline has the methods that LargeMvC-Net is compared with, written from their papers: variants of k-means, five
+// multi-view methods of linear cost, and four for samples that lack views (IncompleteMethods).
 //
 //	labels, err := baseline.LMVSC(ctx, views, 10, seed)
 //
-// Every method takes the views as n×d_v matrices, samples in rows, and the number of clusters, and returns a label from 0
-// for every sample. None sees class labels, except BestView and LMVSCOfGrid, which say so. Settings are fixed; none is tuned
-// to a data set. The same views and seed give the same labels, whatever GOMAXPROCS is.
+// Every method takes the views as n×d_v matrices, samples in rows, and the number of clusters, and returns a label from 0 for
+// every sample. No method uses class labels, except BestView and LMVSCOfGrid. Settings are fixed; none is tuned to a data set.
+// The same views and seed give the same labels, for any GOMAXPROCS.
 package baseline
 
 import (
@@ -16,12 +16,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Func clusters the samples of the views into c clusters. It returns an error if there are no views, if they differ in
-// their number of samples, if an entry is NaN or infinite (naming view, row and column) or c is not from 1 to n, and
-// the context's error if it is cancelled.
+// Func clusters the samples of the views into c clusters. It returns an error if there are no views, if they differ in their
+// number of samples, if an entry is NaN or infinite (naming view, row and column) or c is not from 1 to n. If ctx is cancelled,
+// it returns the context's error.
 type Func func(ctx context.Context, views []mat.Matrix, c int, seed uint64) ([]int, error)
 
-// Method is a comparison method with what a table says of it.
+// Method is a comparison method with its description for a table.
 type Method struct {
 	Name     string
 	Source   string // the paper
@@ -48,7 +48,7 @@ func Methods() []Method {
 	}
 }
 
-// scaling is what is done to the views first.
+// scaling is the standardisation of the views.
 type scaling int
 
 const (
@@ -71,8 +71,8 @@ type rower interface {
 	Row(dst []float64, i int) []float64
 }
 
-// load copies and scales the views, which it checks. present[i][v] says whether sample i has view v, nil that all have
-// all; absent rows become the mean of the view's present rows before rows are scaled.
+// load copies, checks and scales the views. present[i][v] says whether sample i has view v; nil: all samples have all views.
+// Absent rows become the mean of the view's present rows before rows are scaled.
 func load(ctx context.Context, views []mat.Matrix, present [][]bool, c int, how scaling) ([]*block, error) {
 	if err := check(views, present, c); err != nil {
 		return nil, err

@@ -13,8 +13,8 @@ import (
 	"github.com/largemvc/largemvc/internal/linalg"
 )
 
-// IncompleteFunc is Func for samples that lack views: present[i][v] says whether sample i has view v. What an absent row
-// holds does not matter. It returns an error too if the mask does not fit, or no sample has a view.
+// IncompleteFunc is Func for samples that lack views: present[i][v] says whether sample i has view v. The content of an absent
+// row does not matter. It also returns an error if the mask does not fit, or a sample has no view.
 type IncompleteFunc func(ctx context.Context, views []mat.Matrix, present [][]bool, c int, seed uint64) ([]int, error)
 
 // IncompleteMethod is a comparison method for samples that lack views.
@@ -42,7 +42,7 @@ const (
 		"have the view, by the mean squared distance over the views that both have; 10 k-means++ starts"
 )
 
-// KNNImputed is k-means on rows in which absent ones are the mean of those of the nearest samples that have them.
+// KNNImputed is k-means after absent rows are set to the mean row of the nearest samples that have the view.
 func KNNImputed(ctx context.Context, views []mat.Matrix, present [][]bool, c int, seed uint64) ([]int, error) {
 	x, err := load(ctx, views, present, c, unitRow)
 	if err != nil {
@@ -54,8 +54,8 @@ func KNNImputed(ctx context.Context, views []mat.Matrix, present [][]bool, c int
 	return labelsOf(ctx, x, c, seed, false)
 }
 
-// impute sets absent rows to the mean of those of the nearest samples that have them; those that share no view with such a
-// sample stay as they are.
+// impute sets absent rows to the mean row of the nearest samples that have the view. A row does not change if no such sample
+// shares a view with its sample.
 func impute(ctx context.Context, x []*block, present [][]bool) error {
 	n := x[0].n
 	products := make([]*mat.Dense, len(x))
@@ -112,7 +112,7 @@ func nearest(products []*mat.Dense, present [][]bool, i int) []donor {
 	return near
 }
 
-// meanOfDonors sets a row to the mean of those of the first donors that have the view. It leaves the row where none has.
+// meanOfDonors sets a row to the mean row of the first donors that have the view. It does not change the row if none has.
 func meanOfDonors(row []float32, b *block, near []donor, has func(sample int) bool) {
 	mean, count := make([]float64, b.d), 0
 	for _, d := range near {
@@ -139,7 +139,7 @@ const (
 //
 //	min Σ_v ‖P_v (X_v − Y U_v)‖² + α‖U_v‖²  subject to Y a partition,
 //
-// P_v leaving out the samples that lack view v: by turns, the centres U_v of the rows that are there and the partition.
+// P_v leaves out the samples that lack view v. The centres U_v of the present rows and the partition are updated in turn.
 func OPIMC(ctx context.Context, views []mat.Matrix, present [][]bool, c int, seed uint64) ([]int, error) {
 	x, err := load(ctx, views, present, c, unitRow)
 	if err != nil {

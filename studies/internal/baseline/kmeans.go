@@ -22,8 +22,8 @@ func KMeansUnitRows(ctx context.Context, views []mat.Matrix, c int, seed uint64)
 	return jointKMeans(ctx, views, nil, c, seed, unitRow)
 }
 
-// MeanImputed is KMeansUnitRows for incomplete data: present[i][v] says whether sample i has view v; a row that is absent
-// is replaced by the mean of the view's rows.
+// MeanImputed is KMeansUnitRows for incomplete data: present[i][v] says whether sample i has view v. The mean of the view's rows
+// replaces an absent row.
 func MeanImputed(ctx context.Context, views []mat.Matrix, present [][]bool, c int, seed uint64) ([]int, error) {
 	return jointKMeans(ctx, views, present, c, seed, unitRow)
 }
@@ -62,9 +62,8 @@ func runKMeans(ctx context.Context, x []*block, c int, seed uint64, full bool) (
 	return r, nil
 }
 
-// BestView is k-means on each view alone, columns z-scored, of which the labels with the highest score are returned, and
-// their view. A score that compares labels with classes makes it an oracle, not a method: tables must call it
-// label-picked.
+// BestView runs k-means on each view alone, columns z-scored, and returns the labels with the highest score, and their view. A
+// score that compares labels with classes makes it an oracle, not a method: tables must call it label-picked.
 func BestView(
 	ctx context.Context, views []mat.Matrix, c int, seed uint64, score func(labels []int) (float64, error),
 ) (labels []int, view int, err error) {

@@ -39,9 +39,9 @@ func LMVSC(ctx context.Context, views []mat.Matrix, c int, seed uint64) ([]int, 
 	return lmvsc(ctx, x, anchors, lmvscAlphas[1], c, seed)
 }
 
-// LMVSCOfGrid is LMVSC with every setting of its authors' grid, m of c, 50 and 100 anchors and α of 0.01, 1 and 100, of which
-// the labels with the highest score are returned, and their setting. A score that compares labels with classes makes it an
-// oracle, as in the paper: tables must call it label-picked.
+// LMVSCOfGrid runs LMVSC with every setting of its authors' grid: m of c, 50 and 100 anchors and α of 0.01, 1 and 100. It returns
+// the labels with the highest score, and their setting. A score that compares labels with classes makes it an oracle, as in the
+// paper: tables must call it label-picked.
 func LMVSCOfGrid(
 	ctx context.Context, views []mat.Matrix, c int, seed uint64, score func(labels []int) (float64, error),
 ) (labels []int, setting string, err error) {
@@ -163,8 +163,8 @@ func convexWeights(ctx context.Context, b *block, anchors []float32, m int, alph
 	return out, err
 }
 
-// leftVectors returns the first k left singular vectors of the n×d matrix z as rows, from the eigenvectors of zᵀz or, where
-// that is smaller, zzᵀ. Those of no value, and those beyond n, are 0.
+// leftVectors returns the first k left singular vectors of the n×d matrix z as rows, from the eigenvectors of the smaller of zᵀz
+// and zzᵀ. Vectors with singular value 0, and vectors beyond n, are 0.
 func leftVectors(n, d int, z []float64, k int) (*block, error) {
 	m, side := mat.NewDense(n, d, z), min(n, d)
 	var gram mat.SymDense

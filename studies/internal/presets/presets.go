@@ -7,11 +7,11 @@ import (
 	"github.com/largemvc/largemvc"
 )
 
-// Preset is what the zero fields of a Config stand for.
+// Preset selects the values of the zero fields of a Config.
 type Preset string
 
 const (
-	Default Preset = "default" // those of the library
+	Default Preset = "default" // the library's defaults
 	Paper   Preset = "paper"   // those of largemvc.PaperConfig
 )
 

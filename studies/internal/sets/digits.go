@@ -7,10 +7,10 @@ import (
 	"github.com/largemvc/largemvc/examples/digits"
 )
 
-// AllDigits is the number of MNIST digits that there are.
+// AllDigits is the number of MNIST digits.
 const AllDigits = digits.All
 
-// Digits makes a set of the first n MNIST digits in three views. folder holds the images, "" that of the Go module GoMNIST.
+// Digits makes a set of the first n MNIST digits in three views. folder holds the images; "" means the Go module GoMNIST.
 func Digits(ctx context.Context, folder string, n, workers int) (*Set, error) {
 	images, err := digits.Open(ctx, folder, n, workers)
 	if err != nil {

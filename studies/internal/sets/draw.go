@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// orderStream keeps the orders of rows apart from what else is drawn with the same number.
+// orderStream separates the orders of rows from other draws with the same number.
 const orderStream = 0x726f7773
 
-// InOrder returns the set with its rows in the order of a draw. Files are often sorted by class, and what depends on the
-// order of their rows would know of it.
+// InOrder returns the set with its rows in the order of a draw. Files are often sorted by class, and results that depend on the
+// order of rows would benefit from this.
 func (d *Set) InOrder(draw int) *Set {
 	return d.Pick(rand.New(rand.NewPCG(uint64(draw), orderStream)).Perm(d.N))
 }

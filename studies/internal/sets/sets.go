@@ -1,4 +1,4 @@
-// Package sets opens the data sets that programs beside it compare methods on.
+// Package sets opens the data sets of the studies.
 package sets
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/largemvc/largemvc/dataset"
 )
 
-// Set is a data set with its classes, as the network and as other methods take it.
+// Set is a data set with its classes, in the forms for the network and for other methods.
 type Set struct {
 	Name       string
 	N, Classes int
@@ -59,7 +59,7 @@ func (d *Set) Pick(rows []int) *Set {
 	return New(d.Name, views, labels, d.ClassNames)
 }
 
-// fewestOfClass is how many samples Uneven leaves of a class at least, where it has as many.
+// fewestOfClass is the number of samples that Uneven keeps of a class at least, if it has as many.
 const fewestOfClass = 5
 
 // Uneven returns a part of the set whose classes have different sizes: in a random order of the classes, the share of the
@@ -91,7 +91,7 @@ func (d *Set) Shape() string {
 	return fmt.Sprintf("%d samples, views of %s, %d classes", d.N, strings.Join(widths, "/"), d.Classes)
 }
 
-// About is the part of a work's key that names the set: its name and shape.
+// About is the part of a work's key that identifies the set: its name and shape.
 func (d *Set) About() string { return fmt.Sprintf("%s %d %d", d.Name, d.N, len(d.Views)) }
 
 // Names lists the names of sets.
@@ -103,12 +103,12 @@ func Names(sets []*Set) string {
 	return strings.Join(out, ", ")
 }
 
-// Choice says which files to open.
+// Choice selects the files to open.
 type Choice struct {
 	Path  string    // a file, or a folder of them
 	Only  string    // names of sets, separated by commas; empty: all
-	Limit int       // the most samples of a set; 0: any
-	Warn  io.Writer // where the sets of a folder that are left out are named
+	Limit int       // largest number of samples of a set; 0: no limit
+	Warn  io.Writer // receives the names of the sets of a folder that are left out
 }
 
 // Open opens the sets that hold complete multi-view data with labels, in the order of their names.

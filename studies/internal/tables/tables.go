@@ -17,7 +17,7 @@ type Grid struct {
 	Title  string
 	Header []string
 	Rows   []Line
-	// Plain leaves deviations out of the Markdown.
+	// Plain omits deviations from the Markdown.
 	Plain bool
 }
 
@@ -25,7 +25,7 @@ type Grid struct {
 type Line struct {
 	Name  string
 	Cells []Cell
-	// Apart keeps the row out of the comparison, as one that has seen the labels.
+	// Apart excludes the row from the ranking, because its method uses the labels.
 	Apart bool
 }
 

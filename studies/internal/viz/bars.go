@@ -23,7 +23,7 @@ type Bars struct {
 	Title, YLabel string
 	Groups        []string
 	Series        []BarSeries
-	YMin, YMax    float64 // the ends of the y axis where they differ; else 0 and what the values need
+	YMin, YMax    float64 // the ends of the y axis if they differ; otherwise the values determine them
 }
 
 // Table returns the bars: group, series, value, and error where a series has errors.
@@ -157,7 +157,7 @@ func barColour(k int) color.NRGBA {
 	return palette[order[k%len(order)]]
 }
 
-// fillBar fills a bar in its colour, every other one with hatching, which tells them apart in grey.
+// fillBar fills a bar in its colour. Every other bar is hatched, so that bars differ in grey.
 func fillBar(c *draw.Canvas, k int, r vg.Rectangle) {
 	c.FillPolygon(barColour(k), []vg.Point{r.Min, {X: r.Max.X, Y: r.Min.Y}, r.Max, {X: r.Min.X, Y: r.Max.Y}})
 	if k%2 == 0 {

@@ -1,16 +1,16 @@
-// Package viz draws what comes out of clustering experiments, on gonum.org/v1/plot: lines with bands, log–log scaling
-// with the fitted exponent, heat maps with values and bars, as SVG or PNG.
+// Package viz draws results of clustering experiments with gonum.org/v1/plot: lines with bands, log–log scaling with the fitted
+// exponent, heat maps with values, and bars, as SVG or PNG.
 //
 //	fig := viz.Figure{Panels: []viz.Panel{viz.Lines{
 //		Title: "Loss", XLabel: "epoch", YLabel: "loss", Series: []viz.Series{{Name: "ORL", X: epochs, Y: loss}},
 //	}}}
 //	err := fig.Save("loss.svg")
 //
-// Colours are those of M. Okabe and K. Ito, which the colour-blind can tell apart; markers and dashes repeat what colours
-// say, so that figures can be read in grey. Legends lie beside the data, never on them. Type is large enough for half
-// the size.
+// The colours come from M. Okabe and K. Ito and differ for colour-blind readers. Markers and dashes repeat the information of
+// colours, so that figures can be read in grey. Legends lie beside the data, never on them. The type is large enough for half the
+// size.
 //
-// Every panel gives back what it draws as a table, for the file beside the picture.
+// Every panel returns its content as a table, for the file beside the picture.
 package viz
 
 import (
@@ -34,9 +34,9 @@ import (
 
 // Panel is one of the plots of a figure.
 type Panel interface {
-	// Table returns what the panel draws.
+	// Table returns the content of the panel.
 	Table() Table
-	// check reports what cannot be drawn.
+	// check returns an error for content that cannot be drawn.
 	check() error
 	// plot builds the panel without its legend; check has passed.
 	plot() *plot.Plot
@@ -53,13 +53,13 @@ var (
 
 // Figure is one or several panels side by side.
 type Figure struct {
-	// Title says what the figure shows, for those who do not see it: it is the title of an SVG. Empty: the titles of the panels.
+	// Title describes the figure to screen readers, as the title of the SVG. Empty: the titles of the panels.
 	Title string
 	// Heading is drawn above the panels; empty: none.
 	Heading string
 	Panels  []Panel
 	Columns int // panels in a row; 0: all of them, up to 3
-	// SharedLegend draws the legend of the first panel, beside all of them, in place of one a panel.
+	// SharedLegend draws the legend of the first panel, beside all of them, in place of a legend for each panel.
 	SharedLegend bool
 	// Width and Height of each panel in centimetres, without its legend; 0: what suits the panels.
 	Width, Height float64
@@ -68,7 +68,7 @@ type Figure struct {
 // resolution of PNG files, in dots per inch.
 const resolution = 144
 
-// Save writes the figure to a file, as its ending says: .svg or .png. The file appears whole or not at all.
+// Save writes the figure to a file in the format of its ending, .svg or .png. It never leaves a partial file.
 func (f Figure) Save(path string) error {
 	var buf bytes.Buffer
 	var err error
@@ -116,8 +116,8 @@ func (f Figure) SVG(w io.Writer) error {
 	return err
 }
 
-// fonts are those of an SVG. The first four have letters of one width, by which the layout is computed; where none is there,
-// the legend has room for a wider one.
+// fonts are the fonts of an SVG. The first four are monospaced, and the layout is computed for them. If a system has none of
+// them, the legend has room for a wider font.
 const fonts = "Liberation Sans,Arimo,Arial,Helvetica,sans-serif"
 
 // title says what the figure shows.
@@ -134,7 +134,7 @@ func (f Figure) title() string {
 	return strings.Join(titles, "; ")
 }
 
-// sharedScale gives the heat maps of a figure one scale of colours, so that they can be compared.
+// sharedScale gives the heat maps of a figure one scale of colours, so that readers can compare them.
 func (f Figure) sharedScale() Figure {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, p := range f.Panels {
@@ -184,7 +184,6 @@ func (f Figure) layout() (w, h vg.Length, err error) {
 	return pw*vg.Length(columns) + shared, max(ph*vg.Length(rows), f.legendRoom()) + f.headingRoom(), nil
 }
 
-// headingRoom is the height of the heading.
 func (f Figure) headingRoom() vg.Length {
 	if f.Heading == "" {
 		return 0
@@ -223,7 +222,6 @@ func (f Figure) panelSize() (w, h, shared vg.Length) {
 	return w + legend, h, shared
 }
 
-// legendRoom is the height that a shared legend needs.
 func (f Figure) legendRoom() vg.Length {
 	if !f.SharedLegend {
 		return 0

@@ -19,8 +19,8 @@ type HeatMap struct {
 	Values                [][]float64
 	Format                string // of the values; "": %.1f
 	Label                 string // what the values are, above the scale of colours
-	// Low and High are the ends of the scale of colours, where they differ; else those of the values of all heat maps of the
-	// figure.
+	// Low and High are the ends of the scale of colours if they differ; otherwise the values of all heat maps of the figure
+	// determine them.
 	Low, High float64
 }
 
@@ -37,7 +37,7 @@ func (h HeatMap) span() (lo, hi float64) {
 	return lo, hi
 }
 
-// scale is what the colours run over.
+// scale is the range of the colours.
 func (h HeatMap) scale() (lo, hi float64) {
 	if h.Low != h.High {
 		return h.Low, h.High

@@ -16,7 +16,7 @@ type legendEntry struct {
 const (
 	sampleWidth = 26
 	legendGap   = 8
-	fontSlack   = 1.2 // a viewer's font may be wider than the one by which names are measured
+	fontSlack   = 1.2 // a viewer's font may be wider than the font of the layout
 	entryHeight = legendSize * 1.45
 )
 
@@ -43,7 +43,7 @@ func legendWidth(entries []legendEntry) vg.Length {
 	return fontSlack*width + sample(entries) + 2.5*legendGap
 }
 
-// legendHeight is what a legend needs, the panel's title included.
+// legendHeight is the height of a legend, with the panel's title.
 func legendHeight(entries []legendEntry) vg.Length {
 	return titleSize*1.6 + vg.Length(len(entries))*entryHeight + 2*margin
 }

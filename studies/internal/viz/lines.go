@@ -28,17 +28,17 @@ type Lines struct {
 	LogX, LogY            bool
 	// Fit fits y = a·x^b to every series and draws it as a thin line, with b in the legend. It needs positive values.
 	Fit bool
-	// Markers marks the points. They suit up to some twenty points a line.
+	// Markers marks the points. They suit up to about twenty points for each line.
 	Markers bool
-	// YMin and YMax are the ends of the y axis, where they differ from each other; else what the values need.
+	// YMin and YMax are the ends of the y axis if they differ; otherwise the values determine them.
 	YMin, YMax float64
 	XTicks     []float64 // where the x axis is labelled; nil: where it suits
 }
 
-// MostSeries is the number of lines that can be told apart in a panel.
+// MostSeries is the number of lines that a reader can distinguish in a panel.
 const MostSeries = 7
 
-// Split returns the lines in as few panels as can be read, each with about as many.
+// Split returns the lines in as few readable panels as possible, each with about equally many.
 func (l Lines) Split() []Lines {
 	n := len(l.Series)
 	panels := (n + MostSeries - 1) / MostSeries
@@ -111,7 +111,7 @@ func (l Lines) check() error {
 		return errors.New("no series")
 	}
 	if len(l.Series) > MostSeries {
-		return fmt.Errorf("%d series, and no more than %d can be told apart: see Split", len(l.Series), MostSeries)
+		return fmt.Errorf("%d series, want at most %d in a panel: see Split", len(l.Series), MostSeries)
 	}
 	for _, s := range l.Series {
 		if err := s.check(l.LogX, l.LogY); err != nil {
@@ -126,7 +126,7 @@ func (l Lines) check() error {
 	return nil
 }
 
-// check refuses lists of different lengths and points that the axes cannot show.
+// check returns an error for lists of different lengths and for points that the axes cannot show.
 func (s Series) check(logX, logY bool) error {
 	n := len(s.X)
 	band := 0 // points of a band

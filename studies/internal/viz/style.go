@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// palette is that of Okabe and Ito, ordered so that neighbours differ in lightness too; its yellow, which white
-// swallows, is darkened.
+// palette has the colours of Okabe and Ito, ordered so that neighbours differ in lightness too. Its yellow is darker, for white
+// paper.
 var palette = [...]color.NRGBA{
 	{R: 0, G: 114, B: 178, A: 255},  // blue
 	{R: 230, G: 159, B: 0, A: 255},  // orange

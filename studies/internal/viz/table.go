@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Table is what a panel draws: named columns, rows of texts and numbers.
+// Table holds the data of a panel: named columns, rows of texts and numbers.
 type Table struct {
 	Title   string
 	Columns []string

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 )
 
-// OneState wants a folder to be without work, or to hold that of this very build, or of any if sameState is set: a table is to
-// show one state of the code.
+// OneState returns an error unless a folder is empty or holds work of this build; with sameState, work of any build. This keeps a
+// table to one state of the code.
 func OneState(folder string, sameState bool) error {
 	mine, err := build()
 	if err != nil {

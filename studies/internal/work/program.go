@@ -10,8 +10,8 @@ import (
 	"os/signal"
 )
 
-// Main is the main function of a program that keeps its work: it runs the program with its arguments until that is done or the
-// user interrupts it, and exits with 130 then, and with 1 where there is an error.
+// Main is the main function of a program that stores its work. It runs the program until it is done or interrupted. It exits with
+// 130 after an interrupt, and with 1 after an error.
 func Main(name string, run func(ctx context.Context, args []string, stdout, stderr io.Writer) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)

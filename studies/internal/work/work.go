@@ -1,5 +1,4 @@
-// Package work does pieces of work and keeps in a folder what they return, so that a run that is stopped loses one of them
-// at most.
+// Package work does pieces of work and stores their results in a folder, so that a stopped run loses at most one of them.
 package work
 
 import (
@@ -17,21 +16,21 @@ import (
 	"github.com/largemvc/largemvc/internal/progress"
 )
 
-// Job is a piece of work: a key that says all that its result depends on, and how to do it.
+// Job is a piece of work: a key that names everything its result depends on, and a function.
 type Job[T any] struct {
 	Key  string
 	Name string // what the progress calls it; empty: its key
 	Do   func(context.Context) (T, error)
 }
 
-// finished is what is kept of a job.
+// finished is the stored result of a job.
 type finished[T any] struct {
 	Key   string `json:"key"`
 	Value T      `json:"value"`
 }
 
-// All returns the results of the jobs, in their order. Those that the folder holds are read from there; the others are
-// written there as soon as they are there. progressTo shows how far it is, under a name that is part of the keys.
+// All returns the results of the jobs, in their order. It reads results that the folder holds, and writes each new one at once.
+// progressTo receives the progress, under a name that is part of the keys.
 func All[T any](ctx context.Context, folder string, progressTo io.Writer, name string, jobs []Job[T]) ([]T, error) {
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return nil, err
@@ -67,7 +66,7 @@ func All[T any](ctx context.Context, folder string, progressTo io.Writer, name s
 	return out, nil
 }
 
-// recall reads a result; a file that is not whole or belongs to another key is as good as none.
+// recall reads a result. It ignores a file that is incomplete or belongs to another key.
 func recall[T any](path, key string) (T, bool) {
 	var f finished[T]
 	data, err := os.ReadFile(path)
@@ -85,7 +84,7 @@ func keep(path string, value any) error {
 	return WriteWhole(path, data)
 }
 
-// WriteWhole writes a file that is there whole or not at all.
+// WriteWhole writes a file, and never leaves a partial one.
 func WriteWhole(path string, data []byte) error {
 	return file.Replace(path, func(w io.Writer) error {
 		_, err := w.Write(data)
@@ -93,7 +92,7 @@ func WriteWhole(path string, data []byte) error {
 	})
 }
 
-// fileName makes a name of a key: its letters and digits, and a hash that tells keys apart that differ elsewhere.
+// fileName makes a file name from a key: its letters and digits, and a hash of the whole key.
 func fileName(key string) string {
 	h := fnv.New32a()
 	h.Write([]byte(key))

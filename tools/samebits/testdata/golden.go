@@ -31,7 +31,7 @@ type network interface {
 	Loss() *gorgonia.Node
 }
 
-// fatal is what testutil needs of a test.
+// fatal is the part of a test that testutil needs.
 type fatal struct{ testing.TB }
 
 func (fatal) Helper()                        {}
