@@ -3,12 +3,14 @@ package largemvc
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
 
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 	"gorgonia.org/gorgonia"
 
 	"github.com/largemvc/largemvc/internal/linalg"
@@ -151,6 +153,80 @@ func BenchmarkEpochLayers(b *testing.B) {
 	for _, l := range []int{1, 2, 4, 8} {
 		benchmarkEpoch(b, fmt.Sprintf("L=%d", l), 10000, 10, l, 256, 128)
 	}
+}
+
+// shape is the size of a whole fit.
+type shape struct{ n, features, views, clusters, anchors, layers int }
+
+// BenchmarkFit measures whole fits of 20 epochs, and the labels of as many new samples, while one size grows. It reports the
+// milliseconds at each size, and the exponent of the growth. go run -C studies ./bench/growth draws the curves:
+//
+//	go test -run '^$' -bench 'Fit$' -benchtime 3x . | go run -C studies ./bench/growth -out growth.svg
+func BenchmarkFit(b *testing.B) {
+	base := shape{n: 4000, features: 256, views: 2, clusters: 10, anchors: 10, layers: 2}
+	axes := map[string]struct {
+		sizes []int
+		grow  func(s *shape, x int)
+	}{
+		"n": {[]int{1000, 2000, 4000, 8000, 16_000, 32_000}, func(s *shape, x int) { s.n = x }},
+		"D": {[]int{64, 128, 256, 512, 1024}, func(s *shape, x int) { s.features = x }},
+		"V": {[]int{2, 4, 8, 16}, func(s *shape, x int) { s.features, s.views = 512, x }},
+		"m": {[]int{10, 20, 40, 80}, func(s *shape, x int) { s.anchors = x }},
+		"k": {[]int{10, 20, 40, 80}, func(s *shape, x int) { s.clusters, s.anchors = x, x }},
+		"L": {[]int{1, 2, 4, 8}, func(s *shape, x int) { s.layers = x }},
+	}
+	for _, name := range []string{"default", "paper"} {
+		for _, axis := range []string{"n", "D", "V", "m", "k", "L"} {
+			sizes, grow := axes[axis].sizes, axes[axis].grow
+			fits, predictions := make([][]float64, len(sizes)), make([][]float64, len(sizes))
+			b.Run(name+"/"+axis, func(b *testing.B) {
+				for b.Loop() {
+					for i, x := range sizes {
+						s := base
+						grow(&s, x)
+						fit, predict := s.time(b, name == "paper")
+						fits[i], predictions[i] = append(fits[i], fit), append(predictions[i], predict)
+					}
+				}
+				reportGrowth(b, axis, "", sizes, fits)
+				reportGrowth(b, axis, "-predict", sizes, predictions)
+			})
+		}
+	}
+}
+
+// time returns the seconds of a fit and of the labels of as many new samples.
+func (s shape) time(b *testing.B, paper bool) (fit, predict float64) {
+	b.Helper()
+	views, _ := blobViews(2*s.n, s.clusters, 1, 1, repeat(s.features/s.views, s.views)...)
+	c := Config{}
+	if paper {
+		c = PaperConfig(s.clusters)
+	}
+	c.Clusters, c.Anchors, c.Layers, c.Epochs = s.clusters, s.anchors, s.layers, 20
+	began := time.Now()
+	found, err := Fit(b.Context(), windows(views, 0, s.n), c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	fit, began = time.Since(began).Seconds(), time.Now()
+	if _, err := found.Predict(b.Context(), windows(views, s.n, 2*s.n)); err != nil {
+		b.Fatal(err)
+	}
+	return fit, time.Since(began).Seconds()
+}
+
+// reportGrowth reports the median time at each size, and the exponent of the power law through these.
+func reportGrowth(b *testing.B, axis, of string, sizes []int, seconds [][]float64) {
+	var x, y []float64
+	for i, s := range seconds {
+		slices.Sort(s)
+		median := s[len(s)/2]
+		x, y = append(x, math.Log(float64(sizes[i]))), append(y, math.Log(median))
+		b.ReportMetric(1e3*median, fmt.Sprintf("ms%s/%s=%d", of, axis, sizes[i]))
+	}
+	_, slope := stat.LinearRegression(x, y, nil, false)
+	b.ReportMetric(slope, "exponent"+of)
 }
 
 func BenchmarkProcrustes(b *testing.B) {

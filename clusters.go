@@ -393,8 +393,9 @@ func newPredictor(c *Config, views []view.View, inputs []Input, r *train.Run) *P
 		config: withoutData(c), trainedViews: trainedViews{samples: views[0].Rows, inputs: inputs},
 	}
 	for _, x := range views {
-		p.dims, p.names = append(p.dims, x.Cols), append(p.names, x.Name)
+		p.addView(x.Cols, x.Name, x.Prepared.About)
 		p.features = append(p.features, slices.Clone(x.Features))
+		p.prepared[len(p.prepared)-1].Numbers = slices.Clone(x.Prepared.Numbers)
 	}
 	return p
 }

@@ -11,6 +11,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/largemvc/largemvc/internal/cluster"
+	"github.com/largemvc/largemvc/internal/confidence"
 	"github.com/largemvc/largemvc/internal/device"
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/file"
@@ -367,5 +368,27 @@ func (p *Predictor) decodeNovelty(in *file.Tensors) {
 	p.novelty = in.Floats("novelty", noveltySteps+1)
 	if in.Err == nil && !slices.IsSorted(p.novelty) {
 		in.Fail("the quantiles of novelty do not rise")
+	}
+}
+
+// saveConfidence appends the curve of confidence, if there is one.
+func (p *Predictor) saveConfidence(f *safetensors.File) {
+	if c := p.curve; c != nil {
+		f.Tensors = append(f.Tensors, safetensors.Float64s("confidence", []float64{c.Chance, c.Intercept, c.Slope, c.Gain}, 4))
+	}
+}
+
+// decodeConfidence reads the curve of confidence, if the file has one; in has the first error.
+func (p *Predictor) decodeConfidence(in *file.Tensors) {
+	if in.File.Tensor("confidence") == nil {
+		return
+	}
+	x := in.Floats("confidence", 4)
+	if in.Err != nil {
+		return
+	}
+	p.curve = &confidence.Curve{Chance: x[0], Intercept: x[1], Slope: x[2], Gain: x[3]}
+	if c := p.curve; !(c.Chance >= 0 && c.Chance < 1 && c.Slope >= 0 && c.Gain >= 1) {
+		in.Fail("its curve of confidence is %v", x)
 	}
 }

@@ -82,7 +82,8 @@ type trainedViews struct {
 	dims     []int      // features of each view
 	names    []string   // of the views
 	features [][]string // names of the features of each view, nil without
-	inputs   []Input    // of the network
+	prepared []view.Prepared
+	inputs   []Input // of the network
 }
 
 // setParameters copies the values of the learnable nodes of stock modules, as applied.
@@ -190,6 +191,49 @@ func (p *Predictor) FeatureNames(view int) []string {
 		return nil
 	}
 	return slices.Clone(p.features[view])
+}
+
+// Preparation returns how the values of a training view had been changed before Fit, with its numbers in a new slice
+// ([View.WithPreparation]); "" if they were not or the view does not exist.
+func (p *Predictor) Preparation(view int) (about string, numbers []float64) {
+	if view < 0 || view >= len(p.prepared) {
+		return "", nil
+	}
+	return p.prepared[view].About, slices.Clone(p.prepared[view].Numbers)
+}
+
+// addView appends a view.
+func (t *trainedViews) addView(features int, name, prepared string) {
+	t.dims, t.names = append(t.dims, features), append(t.names, name)
+	t.prepared = append(t.prepared, view.Prepared{About: prepared})
+}
+
+// saveViews appends the names of features and the numbers of preparations.
+func (t *trainedViews) saveViews(f *safetensors.File) error {
+	for v, names := range t.features {
+		if names == nil {
+			continue
+		}
+		if err := file.AddTexts(f, fmt.Sprintf("features.%d", v), names); err != nil {
+			return err
+		}
+	}
+	for v, x := range t.prepared {
+		if len(x.Numbers) > 0 {
+			f.Tensors = append(f.Tensors, safetensors.Float64s(fmt.Sprintf("prepared.%d", v), x.Numbers, len(x.Numbers)))
+		}
+	}
+	return nil
+}
+
+// decodeViews is the inverse of saveViews; in has the first error.
+func (t *trainedViews) decodeViews(in *file.Tensors) {
+	for v, d := range t.dims {
+		t.features = append(t.features, in.Texts(fmt.Sprintf("features.%d", v), d))
+		if name := fmt.Sprintf("prepared.%d", v); in.File.Tensor(name) != nil {
+			t.prepared[v].Numbers = in.Floats(name, -1)
+		}
+	}
 }
 
 // Anchors returns the anchors of an input after layer l (m×columns of the input), from 0 (the start) to L; nil if there is no
@@ -442,26 +486,4 @@ func (p *Predictor) Memberships(ctx context.Context, h mat.Matrix) (*mat.Dense, 
 		}
 	}
 	return out, nil
-}
-
-// saveConfidence appends the curve of confidence, if there is one.
-func (p *Predictor) saveConfidence(f *safetensors.File) {
-	if c := p.curve; c != nil {
-		f.Tensors = append(f.Tensors, safetensors.Float64s("confidence", []float64{c.Chance, c.Intercept, c.Slope, c.Gain}, 4))
-	}
-}
-
-// decodeConfidence reads the curve of confidence, if the file has one; in has the first error.
-func (p *Predictor) decodeConfidence(in *file.Tensors) {
-	if in.File.Tensor("confidence") == nil {
-		return
-	}
-	x := in.Floats("confidence", 4)
-	if in.Err != nil {
-		return
-	}
-	p.curve = &confidence.Curve{Chance: x[0], Intercept: x[1], Slope: x[2], Gain: x[3]}
-	if c := p.curve; !(c.Chance >= 0 && c.Chance < 1 && c.Slope >= 0 && c.Gain >= 1) {
-		in.Fail("its curve of confidence is %v", x)
-	}
 }

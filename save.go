@@ -53,6 +53,7 @@ type savedInput struct {
 type savedView struct {
 	Name     string `json:"name"`
 	Features int    `json:"features"`
+	Prepared string `json:"prepared,omitempty"` // how the values were changed; its numbers are among the tensors
 }
 
 // Save writes the predictor to a file, in the format of docs/format.md. It replaces the file at path at once: after an
@@ -126,13 +127,8 @@ func (p *Predictor) file() (*safetensors.File, error) {
 		floats = safetensors.Float32s
 	}
 	p.model.save(f, floats)
-	for v, names := range p.features {
-		if names == nil {
-			continue
-		}
-		if err := file.AddTexts(f, fmt.Sprintf("features.%d", v), names); err != nil {
-			return nil, err
-		}
+	if err := p.saveViews(f); err != nil {
+		return nil, err
 	}
 	p.saveStart(f)
 	p.saveConfidence(f)
@@ -156,7 +152,7 @@ func (p *Predictor) about(tensors []safetensors.Tensor) savedTraining {
 		Restart: p.Restart, Null: p.NullLoss, Ran: p.Ran, Kept: p.Kept, ClassNames: p.ClassNames,
 	}
 	for v, d := range p.dims {
-		about.Views = append(about.Views, savedView{p.names[v], d})
+		about.Views = append(about.Views, savedView{p.names[v], d, p.prepared[v].About})
 	}
 	for _, in := range p.inputs {
 		about.Inputs = append(about.Inputs, savedInput{in.View, in.Preprocess.String(), in.Columns, in.Length})
@@ -266,7 +262,7 @@ func describedPredictor(f *safetensors.File) (*Predictor, foreign, [][]savedNode
 		if view.Features < 1 {
 			return fail(fmt.Errorf("view %d has %d features", v, view.Features))
 		}
-		p.dims, p.names = append(p.dims, view.Features), append(p.names, view.Name)
+		p.addView(view.Features, view.Name, view.Prepared)
 	}
 	p.Kept, p.ClassNames = about.Kept, about.ClassNames
 	if err := p.setInputs(about.Inputs); err != nil {
@@ -405,9 +401,7 @@ func (p *Predictor) decode(in *file.Tensors, nodes [][]savedNode) {
 	p.decodeConfidence(in)
 	p.decodeClasses(in)
 	p.Loss, p.ViewLoss = in.Losses("", v)
-	for v, d := range p.dims {
-		p.features = append(p.features, in.Texts(fmt.Sprintf("features.%d", v), d))
-	}
+	p.decodeViews(in)
 }
 
 // startDirections is the name of the tensor with the directions of input k in which a start that is kept was clustered.

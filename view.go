@@ -123,6 +123,13 @@ func (v View) WithFeatures(names []string) View {
 	return v
 }
 
+// WithPreparation returns the view with a description of how its values were changed before Fit, and the numbers that this takes,
+// for example by package dataset/views. A model keeps both, and refuses samples whose views have another description.
+func (v View) WithPreparation(about string, numbers []float64) View {
+	v.in.Prepared = view.Prepared{About: about, Numbers: numbers}
+	return v
+}
+
 // WithPresent returns the view with a mask: present[i] reports whether sample i has the view; nil means all. Rows of samples
 // that lack the view are never read and may hold NaN.
 func (v View) WithPresent(present []bool) View {

@@ -30,6 +30,9 @@ func (s *source) find(name string) *variable {
 			return v
 		}
 	}
+	if s.annData && !strings.HasPrefix(name, "obs/") {
+		return s.find("obs/" + name)
+	}
 	if m := elementName.FindStringSubmatch(name); m != nil {
 		k, err := strconv.Atoi(m[2])
 		if c := s.find(m[1]); err == nil && c != nil && c.kind == cell && k >= 1 && k <= len(c.cells) {
@@ -68,6 +71,9 @@ func (s *source) views(names []string, taken map[*variable]bool) ([]*variable, e
 	}
 	if s.csv {
 		return s.tableMatrices()
+	}
+	if s.annData {
+		return s.annViews(taken)
 	}
 	if v := s.firstNamed(viewNames, func(v *variable) bool { return v.kind == cell && !taken[v] }); v != nil {
 		return v.members()

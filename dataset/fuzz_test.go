@@ -169,7 +169,8 @@ func FuzzMAT5(f *testing.F) {
 }
 
 func FuzzHDF5(f *testing.F) {
-	for _, name := range []string{"cell.mat", "incomplete.mat", "latest.h5", "partial.h5", "unlimited.h5", "dense.h5"} {
+	for _, name := range []string{"cell.mat", "incomplete.mat", "latest.h5", "partial.h5", "unlimited.h5", "dense.h5",
+		"cells.h5ad", "cells.h5mu", "old.h5ad"} {
 		f.Add(testFile(f, name))
 	}
 	fuzz(f, "a.h5")

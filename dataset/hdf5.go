@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -24,6 +25,10 @@ type hdf5Lister struct {
 	f     *hdf5.File
 	lim   *limits
 	count int
+
+	in         *source           // the modality of MuData that is listed; nil: the file itself
+	modalities map[string]uint64 // of MuData
+	unread     []string          // groups of AnnData
 }
 
 func (s *source) listHDF5(r io.ReaderAt, lim *limits) error {
@@ -39,6 +44,9 @@ func (s *source) listHDF5(r io.ReaderAt, lim *limits) error {
 	}
 	links, err := f.Links(root)
 	if err != nil {
+		return err
+	}
+	if ok, err := l.listAnnData(root, links); ok || err != nil {
 		return err
 	}
 	for _, link := range links {
@@ -121,7 +129,9 @@ func (l *hdf5Lister) numeric(v *variable, o *hdf5.Object) error {
 	}
 	if o.Type.IsText() && len(o.Dims) == 1 {
 		v.kind, v.class = text, "string"
-		v.strings = func() ([]string, error) { return l.texts(o) }
+		v.strings = func() ([]string, error) {
+			return l.texts(o, func(run func(int, []byte) error) error { return l.f.Texts(o, run) })
+		}
 		return nil
 	}
 	if o.Type.Elem.Kind == elem.Invalid {
@@ -149,8 +159,8 @@ func (l *hdf5Lister) numeric(v *variable, o *hdf5.Object) error {
 	return nil
 }
 
-// texts reads a list of texts.
-func (l *hdf5Lister) texts(o *hdf5.Object) ([]string, error) {
+// texts reads a list of texts, which each hands over.
+func (l *hdf5Lister) texts(o *hdf5.Object, each func(run func(i int, text []byte) error) error) ([]string, error) {
 	_, unwritten, err := l.f.Stored(o)
 	if err != nil {
 		return nil, err
@@ -163,7 +173,7 @@ func (l *hdf5Lister) texts(o *hdf5.Object) ([]string, error) {
 		return nil, err
 	}
 	out, known := make([]string, n), newTexts(l.lim)
-	err = l.f.Texts(o, func(i int, text []byte) error {
+	err = each(func(i int, text []byte) error {
 		var err error
 		out[i], err = known.one(strings.ToValidUTF8(string(text), "�"))
 		return err
@@ -245,13 +255,16 @@ func (l *hdf5Lister) cell(v *variable, o *hdf5.Object, addr uint64, above []uint
 func (l *hdf5Lister) group(v *variable, o *hdf5.Object) error {
 	rows, ok := o.Attributes["MATLAB_sparse"].Number()
 	if !ok {
+		if form, err := l.sparseForm(o); form != "" || err != nil {
+			return cmp.Or(err, l.encoded(v, o, form))
+		}
 		v.kind, v.note = other, "groups and structures are not read"
 		if v.class == "" {
 			v.class = "group"
 		}
 		return l.members(v, o)
 	}
-	objects, err := l.sparseObjects(o)
+	objects, err := l.sparseObjects(o, "data", "ir", "jc")
 	if err != nil {
 		return err
 	}
@@ -261,10 +274,52 @@ func (l *hdf5Lister) group(v *variable, o *hdf5.Object) error {
 	}
 	v.kind, v.class = sparse, "sparse "+v.class
 	v.dims = []int{int(rows), jc.Dims[0] - 1}
-	part := func(name string) func() (*variable, error) {
+	part := l.sparseParts(v, objects)
+	v.parts = &parts{index: part("ir"), ptr: part("jc"), value: part("data")}
+	return nil
+}
+
+// sparseParts describes the parts of the sparse matrix v by name.
+func (l *hdf5Lister) sparseParts(v *variable, objects map[string]*hdf5.Object) func(name string) func() (*variable, error) {
+	return func(name string) func() (*variable, error) {
 		return func() (*variable, error) { return l.sparsePart(v, name, objects[name]) }
 	}
-	v.parts = &parts{index: part("ir"), ptr: part("jc"), value: part("data")}
+}
+
+// sparseForm is the form of a sparse matrix of AnnData, csr or csc; empty for other groups.
+func (l *hdf5Lister) sparseForm(o *hdf5.Object) (string, error) {
+	for _, name := range []string{"encoding-type", "h5sparse_format"} { // the second one before AnnData 0.7
+		texts, err := l.f.AttributeTexts(o.Attributes[name])
+		if err != nil {
+			return "", err
+		}
+		if form := strings.TrimSuffix(append(texts, "")[0], "_matrix"); form == "csr" || form == "csc" {
+			return form, nil
+		}
+	}
+	return "", nil
+}
+
+// encoded describes a sparse matrix of AnnData, which is a group of the arrays of SciPy.
+func (l *hdf5Lister) encoded(v *variable, o *hdf5.Object, form string) error {
+	objects, err := l.sparseObjects(o, "data", "indices", "indptr")
+	if err != nil {
+		return err
+	}
+	shape := o.Attributes["shape"].Numbers()
+	if shape == nil {
+		shape = o.Attributes["h5sparse_shape"].Numbers()
+	}
+	if v.dims, err = toInts(shape); err != nil || len(shape) != 2 || min(shape[0], shape[1]) < 0 ||
+		max(shape[0], shape[1]) > math.MaxInt32 || objects["indptr"] == nil {
+		return errors.New("is damaged (a sparse matrix without shape or pointers)")
+	}
+	v.kind, v.class = sparse, "sparse"
+	if values := objects["data"]; values != nil {
+		v.class += " " + values.Type.String()
+	}
+	part := l.sparseParts(v, objects)
+	v.parts = &parts{byRow: form == "csr", index: part("indices"), ptr: part("indptr"), value: part("data")}
 	return nil
 }
 
@@ -296,15 +351,15 @@ func (l *hdf5Lister) members(v *variable, group *hdf5.Object) error {
 	return nil
 }
 
-// sparseObjects returns the parts of a sparse matrix (data, ir and jc) that the group has.
-func (l *hdf5Lister) sparseObjects(group *hdf5.Object) (map[string]*hdf5.Object, error) {
+// sparseObjects returns the parts of a sparse matrix that the group has.
+func (l *hdf5Lister) sparseObjects(group *hdf5.Object, names ...string) (map[string]*hdf5.Object, error) {
 	links, err := l.f.Links(group)
 	if err != nil {
 		return nil, err
 	}
 	objects := map[string]*hdf5.Object{}
 	for _, link := range links {
-		if link.Elsewhere != "" || link.Name != "data" && link.Name != "ir" && link.Name != "jc" {
+		if link.Elsewhere != "" || !slices.Contains(names, link.Name) {
 			continue
 		}
 		if objects[link.Name], err = l.f.Object(link.Addr); err != nil {

@@ -185,15 +185,13 @@ func TestHDF5Texts(t *testing.T) {
 	checkView(t, &s.Views[0], 12, 2, hdf5Value(0))
 }
 
-func TestHDF5NotRead(t *testing.T) {
-	for name, word := range map[string]string{"lzf.h5": "LZF"} {
-		_, err := read(name, testFile(t, name), Options{Views: []string{"X0"}})
-		wantError(t, err, name, word)
-	}
+func TestHDF5LZF(t *testing.T) {
+	s := mustRead(t, "lzf.h5", testFile(t, "lzf.h5"), Options{})
+	checkView(t, &s.Views[0], 12, 40, hdf5Value(0))
 }
 
 func TestHDF5Corrupt(t *testing.T) {
-	for _, name := range []string{"cell.mat", "incomplete.mat", "latest.h5", "partial.h5", "growing.h5", "texts.h5"} {
+	for _, name := range []string{"cell.mat", "incomplete.mat", "latest.h5", "partial.h5", "growing.h5", "texts.h5", "lzf.h5"} {
 		t.Run(name, func(t *testing.T) {
 			corrupt(t, name, testFile(t, name))
 		})

@@ -194,7 +194,13 @@ func (s *source) idVariable(o *Options) (*variable, error) {
 		if v != nil && !v.isIDs() {
 			return nil, v.errorf("is %s of class %s; ids are a vector of texts or whole numbers", v.shapeString(), v.class)
 		}
+		if v == nil {
+			v = s.index
+		}
 		return v, nil
+	}
+	if s.annData {
+		return s.index, nil
 	}
 	var found []*variable
 	var names []string

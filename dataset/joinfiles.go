@@ -16,12 +16,9 @@ func (p *plan) chooseIDs(o *Options) error {
 		if s.role == roleMask {
 			continue
 		}
-		v, err := s.idVariable(o)
+		v, err := p.idsOf(s, o)
 		if err != nil {
 			return err
-		}
-		if v != nil && slices.Contains(p.labels, v) {
-			v = nil
 		}
 		s.ids = v
 		if s.role == roleLabels && len(p.labels) > 0 && p.labels[0].file == s.path {
@@ -29,7 +26,8 @@ func (p *plan) chooseIDs(o *Options) error {
 				return err
 			}
 		}
-		found = found || v != nil && (!s.csv || s.idsAsked) // a table that lacks the column has chosen ids by itself
+		// A file that lacks what the options name has chosen ids by itself.
+		found = found || v != nil && (s.idsAsked || !s.csv && s.find(o.IDs) != nil)
 	}
 	if o.IDs != "" && !found {
 		return fmt.Errorf("dataset: %s: has no variable or column %s for the ids; it holds %s", p.sources[0].path, o.IDs,
@@ -38,10 +36,26 @@ func (p *plan) chooseIDs(o *Options) error {
 	return nil
 }
 
+// idsOf returns the ids of a file, and sets those of its modalities. Labels are no ids.
+func (p *plan) idsOf(s *source, o *Options) (*variable, error) {
+	for _, m := range s.modalities {
+		if m.ids = m.index; o.NoIDs {
+			return nil, fmt.Errorf("dataset: %s: is MuData, whose modalities are joined by ids: leave out Options.IDs none",
+				s.path)
+		}
+	}
+	v, err := s.idVariable(o)
+	if slices.Contains(p.labels, v) {
+		v = nil
+	}
+	return v, err
+}
+
 // idLists reads the ids of the files that have views, labels or the mask, and lists those without ids.
 func (p *plan) idLists(o *Options) (with []*source, lists [][]string, without []*source, err error) {
-	for _, s := range p.sources {
-		if !p.holdsView(s) && !p.givesLabels(s) && (p.mask == nil || p.of[p.mask] != s) {
+	for _, s := range p.withModalities() {
+		if !p.holdsView(s) && !p.givesLabels(s) && !slices.ContainsFunc(s.modalities, p.holdsView) &&
+			(p.mask == nil || p.of[p.mask] != s) {
 			continue
 		}
 		if (o.Triplets || p.index != nil) && p.holdsView(s) {
@@ -113,7 +127,7 @@ func (p *plan) dataFirst(with []*source, lists [][]string, data int) ([]*source,
 	var views, others []*source
 	var ids, otherIDs [][]string
 	for k, s := range with {
-		if slices.Contains(p.sources[:data], s) && p.holdsView(s) {
+		if slices.Contains(p.sources[:data], cmp.Or(s.of, s)) && p.holdsView(s) {
 			views, ids = append(views, s), append(ids, lists[k])
 		} else {
 			others, otherIDs = append(others, s), append(otherIDs, lists[k])
@@ -125,7 +139,9 @@ func (p *plan) dataFirst(with []*source, lists [][]string, data int) ([]*source,
 			otherIDs[k] = p.onlyKnown(s, otherIDs[k], known)
 		}
 	}
-	return append(views, others...), append(ids, otherIDs...)
+	views, ids = append(views, others...), append(ids, otherIDs...)
+	wholeFirst(views, ids)
+	return views, ids
 }
 
 // holdsView tells whether a file has one of the views.
@@ -186,7 +202,7 @@ func (p *plan) apply(j *join, with []*source, o *Options) error {
 
 // checkLack refuses a file that lacks samples, unless they may be absent from it.
 func (p *plan) checkLack(s *source, j *join, lack []int, o *Options) error {
-	if (o.MissingRows || p.mask != nil) && p.holdsView(s) && !p.givesLabels(s) {
+	if (o.MissingRows || p.mask != nil || s.of != nil) && p.holdsView(s) && !p.givesLabels(s) {
 		return nil
 	}
 	cure := "mend the files, or give Options.MissingRows if the views of such samples are absent"
@@ -213,8 +229,14 @@ func (p *plan) orient(labels int, o *Options) error {
 		if p.joined != nil {
 			labels, p.counted = len(p.joined.ids), "ids"
 		}
-		p.turned, p.n, p.why, err = orient(p.views, labels, cmp.Or(p.counted, "labels"), o.Orientation)
-		p.either = p.why == whyEither
+		orientation := o.Orientation
+		if p.of[p.views[0]].annData {
+			orientation = max(orientation, RowsAreSamples)
+		}
+		p.turned, p.n, p.why, err = orient(p.views, labels, cmp.Or(p.counted, "labels"), orientation)
+		if p.either = p.why == whyEither; orientation != o.Orientation {
+			p.why = "AnnData"
+		}
 		return err
 	}
 	if o.Orientation == ColumnsAreSamples && slices.ContainsFunc(p.views, func(v *variable) bool { return !v.transposed }) {

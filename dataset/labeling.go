@@ -51,21 +51,29 @@ func (p *plan) readLabeling(path string, o *Options) (*Labeling, error) {
 	if err := s.checkOtherArrays(v, o, p.lim); err != nil {
 		return nil, err
 	}
+	ids := s
+	if in := s.modality[v]; in != nil {
+		ids, in.ids = in, in.index
+	}
 	l := &Labeling{Path: path, Column: v.name}
 	n := v.labelLen()
 	if n == 0 {
 		n, _, _ = v.shape2()
 	}
-	if l.Labels, l.Names, err = readLabels(v, n, p.lim); err != nil {
+	read := readAllLabels
+	if o.someMissing {
+		read = readLabels
+	}
+	if l.Labels, l.Names, err = read(v, n, p.lim); err != nil {
 		return nil, err
 	}
-	if s.ids != nil && s.ids != v {
-		l.idColumn = s.ids.name
-		if l.IDs, err = s.readIDs(p.lim); err != nil {
+	if ids.ids != nil && ids.ids != v {
+		l.idColumn = ids.ids.name
+		if l.IDs, err = ids.readIDs(p.lim); err != nil {
 			return nil, err
 		}
 		if len(l.IDs) != n {
-			return nil, s.ids.errorf("holds %d ids for %d labels", len(l.IDs), n)
+			return nil, ids.ids.errorf("holds %d ids for %d labels", len(l.IDs), n)
 		}
 	}
 	return l, nil

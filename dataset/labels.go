@@ -134,6 +134,16 @@ func readLabels(v *variable, n int, lim *limits) ([]int, []string, error) {
 	return labels, names, nil
 }
 
+// readAllLabels is readLabels where none may be missing.
+func readAllLabels(v *variable, n int, lim *limits) ([]int, []string, error) {
+	labels, names, err := readLabels(v, n, lim)
+	if i := slices.Index(labels, -1); i >= 0 {
+		err = v.errorf("has no label for sample %d (from 0): add it, or give Options.Labels none and the labels of some samples "+
+			"as Config.Known", i)
+	}
+	return labels, names, err
+}
+
 // readTextLabels reads n labels that are texts.
 func readTextLabels(v *variable, n int) ([]int, []string, error) {
 	s, err := v.strings()

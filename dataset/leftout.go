@@ -21,6 +21,10 @@ func (p *plan) account(data int, o *Options) error {
 		}
 	}
 	for _, s := range p.sources[:data] {
+		if s.annData {
+			p.left = append(p.left, s.annLeft(used, o)...)
+			continue
+		}
 		p.left = append(p.left, s.left...)
 		for _, v := range s.vars {
 			if err := p.accountFor(v, used, o); err != nil {

@@ -71,15 +71,17 @@ func (r *rawSet) resolve(o *Options) error {
 				if err := r.markAbsent(&mask, i, v); err != nil {
 					return err
 				}
-			case !o.AllowNaN:
+			case !o.keepsNaN(int(count) == view.Cols):
 				return r.nanError(v, i, int(count), b)
 			}
 		}
 	}
-	if mask == nil {
-		return nil
+	if mask != nil {
+		if err := r.apply(mask); err != nil {
+			return err
+		}
 	}
-	return r.apply(mask)
+	return r.prepare(o)
 }
 
 // given reports whether row i of view v is present by the mask. Without a mask all are.
@@ -182,11 +184,9 @@ func (r *rawSet) nanError(v, row, count int, b *badValues) error {
 			}
 		})
 	}
-	return src.errorf("has NaN in %s; %d of %d rows and %d of %d columns have some: fill them in, take these rows or columns "+
-		"out (Options.LeaveOut names "+
-		"columns), or give Options.MissingRows where rows that are wholly NaN are absent views (%d are)", r.place(v, row,
-		first), rows, view.Rows,
-		len(columns), view.Cols, whole)
+	return src.errorf("has NaN in %s; %d of %d rows and %d of %d columns have some: fill them (Options.Impute mean or median), "+
+		"take these rows or columns out (Options.LeaveOut names columns), or give Options.MissingRows where rows that are "+
+		"wholly NaN are absent views (%d are)", r.place(v, row, first), rows, view.Rows, len(columns), view.Cols, whole)
 }
 
 // apply sets absent rows to zero. A row that an index calls absent must hold nothing.

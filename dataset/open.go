@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -232,7 +233,7 @@ func (p *plan) noteSources() {
 	p.of = map[*variable]*source{}
 	for _, s := range p.sources {
 		for _, v := range s.vars {
-			p.of[v] = s
+			p.of[v] = cmp.Or(s.modality[v], s)
 			if v.asText != nil {
 				p.of[v.asText] = s
 			}

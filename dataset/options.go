@@ -58,6 +58,10 @@ type Options struct {
 	SparseShare float64
 	// MissingRows reads rows of NaN alone as absent views. Files with an index of present samples do so without it.
 	MissingRows bool
+	// Impute fills NaN in rows of samples that have the view. Rows of NaN alone are an error or, with MissingRows, absent.
+	Impute Impute
+	// Transform has a transform for each view by its name; the name * stands for all others. Holes are filled before.
+	Transform map[string]Transform
 	// AllowNaN keeps NaN and infinities in the views instead of an error.
 	AllowNaN bool
 	// Header selects whether the first line of a CSV file names its columns.
@@ -152,6 +156,9 @@ func (o *Options) storage() storage {
 	return storage{o.Storage, o.SparseShare}
 }
 
+// keepsNaN reports whether NaN in a row, or in all of it, is kept until it is filled.
+func (o *Options) keepsNaN(all bool) bool { return o.AllowNaN || o.Impute != NoImpute && !all }
+
 func (o *Options) check() error {
 	var errs []error
 	refuse := func(wrong bool, format string, args ...any) {
@@ -164,6 +171,11 @@ func (o *Options) check() error {
 	refuse(o.Storage > SparseIfSmaller, "Storage %d is unknown", o.Storage)
 	refuse(!(o.SparseShare >= 0 && o.SparseShare <= 1), "SparseShare is %g; it must be from 0 to 1", o.SparseShare)
 	refuse(o.Header > NoHeader, "Header %d is unknown", o.Header)
+	refuse(o.Impute > ImputeMedian, "Impute %d is unknown", o.Impute)
+	refuse(o.Impute != NoImpute && o.AllowNaN, "Impute contradicts AllowNaN")
+	for name, t := range o.Transform {
+		refuse(t > TFIDF, "Transform %d of view %s is unknown", t, name)
+	}
 	refuse(o.Decimal > DecimalComma, "Decimal %d is unknown", o.Decimal)
 	refuse(o.NoIDs && o.IDs != "", "NoIDs contradicts IDs")
 	for i, t := range o.Table {

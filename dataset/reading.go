@@ -90,7 +90,7 @@ func (r *Reading) String() string { return strings.Join(r.Lines(), "\n") }
 
 // reading says how the files were read, once they are.
 func (p *plan) reading(set *Set) Reading {
-	r := Reading{LeftOut: p.left, Notes: p.notes, Warnings: p.warnings}
+	r := Reading{LeftOut: p.left, Notes: slices.Concat(p.notes, set.Reading.Notes), Warnings: p.warnings}
 	for i, v := range p.views {
 		view := &set.Views[i]
 		x := ViewReading{Name: view.Name, Samples: view.Rows, Features: view.Cols, Source: v.origin(),
@@ -116,7 +116,7 @@ func (p *plan) reading(set *Set) Reading {
 	case p.index != nil:
 		r.Mask = "the lists index in " + p.index[0].file
 	case set.Present != nil && p.joined != nil && !p.joined.same:
-		r.Mask = "absent are the views of samples that a file does not have, and rows that are wholly NaN"
+		r.Mask = "absent are the views of samples that a file or a modality lacks, and rows that are wholly NaN"
 	case set.Present != nil:
 		r.Mask = "rows that are wholly NaN are absent"
 	}

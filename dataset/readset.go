@@ -181,7 +181,7 @@ func (p *plan) readLabelsOf(v *variable) ([]int, []string, error) {
 	s := p.of[v]
 	rows := p.rowsOf[s]
 	if s == nil || rows == nil && s.keep == nil {
-		return readLabels(v, p.n, p.lim)
+		return readAllLabels(v, p.n, p.lim)
 	}
 	n := len(rows)
 	if rows == nil {
@@ -190,7 +190,7 @@ func (p *plan) readLabelsOf(v *variable) ([]int, []string, error) {
 	if s.keep != nil {
 		n = len(s.keep)
 	}
-	labels, names, err := readLabels(v, n, p.lim)
+	labels, names, err := readAllLabels(v, n, p.lim)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -75,6 +75,9 @@ func OpenRows(ctx context.Context, paths []string, o Options) (*RowSet, error) {
 	if o.Triplets || len(o.OneHot) > 0 && o.Scratch == "" {
 		return nil, errors.New("dataset: Triplets are for Open, and OneHot needs a folder Scratch")
 	}
+	if o.Impute != NoImpute || len(o.Transform) > 0 {
+		return nil, errors.New("dataset: Options.Impute and Options.Transform need the values in memory, not on disk")
+	}
 	p, err := newPlan(paths, &o)
 	if err != nil {
 		return nil, err

@@ -30,6 +30,8 @@ type View struct {
 	Sparse     *CSR
 	// Features names the columns, as the file does; nil without names.
 	Features []string
+	// Prepared says how the values were changed after reading; nil: they are as in the file.
+	Prepared *Preparation
 }
 
 // CSR is a matrix of compressed rows: the entries of row i are RowPtr[i] ≤ k < RowPtr[i+1], at the columns Col[k]
@@ -151,4 +153,18 @@ func (v *View) Row(i int, dst []float64) {
 	for k := v.Sparse.RowPtr[i]; k < v.Sparse.RowPtr[i+1]; k++ {
 		dst[v.Sparse.Col[k]] = v.Sparse.value(k)
 	}
+}
+
+// Prepare changes the views as the views of the training were changed: by has one preparation for each view, with nil for none.
+// Read the set with Options.AllowNaN where holes are filled.
+func (s *Set) Prepare(by []*Preparation) error {
+	if len(by) != len(s.Views) {
+		return fmt.Errorf("dataset: %d preparations for %d views", len(by), len(s.Views))
+	}
+	for v, p := range by {
+		if err := p.apply(s, v); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -27,6 +27,14 @@ type source struct {
 	notes  []string
 	close  func() error
 
+	// Of AnnData and MuData:
+	annData    bool
+	index      *variable // the index of obs
+	modalities []*source // of MuData; each has rows of its own
+	of         *source   // the file of a modality
+	prefix     string    // of the paths of a modality
+	modality   map[*variable]*source
+
 	csv       bool
 	columns   string     // of a CSV file, for messages
 	table     *columns   // of a CSV file
@@ -53,7 +61,8 @@ func (s *source) base() string { return baseName(s.path) }
 
 func baseName(path string) string {
 	b := filepath.Base(path)
-	for _, end := range []string{".gz", ".csv", ".tsv", ".txt", ".npy", ".npz", ".mat", ".h5", ".hdf5", ".safetensors", ".dat"} {
+	for _, end := range []string{".gz", ".csv", ".tsv", ".txt", ".npy", ".npz", ".mat", ".h5", ".hdf5", ".h5ad", ".h5mu",
+		".safetensors", ".dat"} {
 		if len(b) > len(end) && strings.EqualFold(b[len(b)-len(end):], end) {
 			b = b[:len(b)-len(end)]
 		}
@@ -278,7 +287,7 @@ func (f *folder) add(path string, o *Options) error {
 		}
 	}
 	if len(in) == 0 {
-		return fileError(path, errors.New("holds no data file (.npz, .npy, .mat, .h5, .csv, .tsv, .txt, also .gz)"))
+		return fileError(path, errors.New("holds no data file (.npz, .npy, .mat, .h5, .h5ad, .csv, .tsv, .txt, also .gz)"))
 	}
 	slices.SortFunc(in, compareNumeric)
 	f.files = append(f.files, in...)
@@ -338,7 +347,7 @@ func IsDataName(name string) bool {
 	if strings.HasPrefix(name, "readme") {
 		return false
 	}
-	endings := []string{".npz", ".npy", ".mat", ".h5", ".hdf5", ".safetensors", ".csv", ".tsv", ".txt"}
+	endings := []string{".npz", ".npy", ".mat", ".h5", ".hdf5", ".h5ad", ".h5mu", ".safetensors", ".csv", ".tsv", ".txt"}
 	return slices.Contains(endings, filepath.Ext(name))
 }
 

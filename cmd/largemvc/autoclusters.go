@@ -108,6 +108,9 @@ func (o *fitOptions) chooseStart(ctx context.Context, in *input, bar *progress.B
 
 // chooseClusters sets the number of clusters by fits of some samples.
 func (o *fitOptions) chooseClusters(ctx context.Context, in *input, bar *progress.Bar) error {
+	if err := o.readKnown(ctx, in); err != nil {
+		return err
+	}
 	views, n := in.views, in.samples
 	if n > autoSamples {
 		some := rand.New(rand.NewPCG(o.config.Seed, autoStream)).Perm(n)[:autoSamples]
@@ -119,7 +122,8 @@ func (o *fitOptions) chooseClusters(ctx context.Context, in *input, bar *progres
 	if n < 3 {
 		return usagef("fit: -clusters %s chooses from at least 3 samples, and there are %d", autoWord, n)
 	}
-	o.picked = &picked{From: 2, To: min(autoMost, n-1), Samples: n}
+	from := max(2, len(o.classNames))
+	o.picked = &picked{From: from, To: min(from+autoMost-2, n-1), Samples: n}
 	config := o.config
 	config.Epochs, config.Restarts, config.Anchors, config.FitSamples = autoEpochs, 1, 0, 0
 	config.Checkpoint, config.Progress = largemvc.Checkpoint{}, nil
@@ -138,9 +142,9 @@ func (o *fitOptions) chooseClusters(ctx context.Context, in *input, bar *progres
 	if err != nil {
 		return err
 	}
-	o.picked.Clusters, o.picked.Clear, o.picked.Reasons = found.Suggested, found.Clear, found.Reasons
+	o.picked.Clusters, o.picked.Clear, o.picked.Reasons = found.Suggested, found.Clear, o.reasons(found.Reasons)
 	if o.config.Clusters = found.Suggested; o.config.Clusters == 0 {
-		return fmt.Errorf("no number of clusters from 2 to %d can be suggested: give -clusters a number", o.picked.To)
+		return fmt.Errorf("no number of clusters from %d to %d can be suggested: give -clusters a number", from, o.picked.To)
 	}
 	return nil
 }

@@ -26,6 +26,7 @@ gives the reasons, or says that no number stands out. For each number it takes t
 // chooseOptions is what the flags of choose say.
 type chooseOptions struct {
 	dataOptions
+	knownOptions
 	from, to, seeds int
 	figure          string
 	preset          word
@@ -41,9 +42,12 @@ func chooseFlags(o *chooseOptions) *flags {
 	f.value(paths{&o.data}, "data", "`FILE` or folder with the data, like an argument; - is standard input. Repeat it for one "+
 		"file a view")
 	o.dataFlags(f)
+	o.prepareFlags(f)
 	f.group("Fits")
 	f.int(&o.from, "from", 2, "`C`, the lowest number of clusters")
 	f.int(&o.to, "to", 20, "`C`, the highest number of clusters")
+	f.string(&o.known, "known", "`FILE|NAME`, the known labels of some samples, as in fit -known. Numbers below the number of "+
+		"their classes\nare left out; none by default")
 	f.int(&o.seeds, "seeds", 3, "`N` fits of each number, from the seeds SEED, SEED+1, …")
 	f.int(&c.Epochs, "epochs", 30, "`N`, the number of optimiser steps of each fit")
 	f.value(among(&o.preset, "default", "paper"), "preset", "preset of the fits: `default|paper`. The loss is "+
@@ -117,6 +121,12 @@ func runChoose(ctx context.Context, args []string, stdout, stderr io.Writer) err
 	if o.to >= in.samples {
 		return usagef("choose: -to is %d, and there are %d samples", o.to, in.samples)
 	}
+	if _, err := o.knownOptions.read(ctx, &o.dataOptions, in); err != nil {
+		return err
+	}
+	if o.from = max(o.from, len(o.classNames)); o.to < o.from {
+		return usagef("choose: -to is %d, and the known labels have %d classes", o.to, len(o.classNames))
+	}
 	if !o.quiet {
 		_ = say(stderr, &in.reading) // a log that is full or gone is no reason not to try
 	}
@@ -138,7 +148,7 @@ func runChoose(ctx context.Context, args []string, stdout, stderr io.Writer) err
 
 // checkChoose refuses what is wrong whatever the data are.
 func (o *chooseOptions) checkChoose(stdout io.Writer, figure *output) error {
-	if err := o.check("choose"); err != nil {
+	if err := errors.Join(o.dataOptions.check("choose"), o.knownOptions.check("choose", &o.dataOptions)); err != nil {
 		return err
 	}
 	switch {
@@ -188,7 +198,7 @@ func (o *chooseOptions) try(ctx context.Context, in *input, bar *progress.Bar, b
 
 func (o *chooseOptions) print(w io.Writer, in *input, found *choose.Choices, took time.Duration) error {
 	out := &chosen{
-		Samples: in.samples, Suggested: found.Suggested, Clear: found.Clear, Reasons: found.Reasons,
+		Samples: in.samples, Suggested: found.Suggested, Clear: found.Clear, Reasons: o.reasons(found.Reasons),
 		Silhouette: found.BySilhouette, Gap: found.ByGap, Seconds: took.Seconds(), Reading: &in.reading,
 	}
 	if in.labels != nil {

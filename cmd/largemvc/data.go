@@ -12,11 +12,11 @@ import (
 
 // aboutData is the part of the help on what can be read.
 const aboutData = `
-Rows are samples. A file may be NumPy (.npz, .npy), safetensors, MATLAB (.mat, v7.3 too), HDF5, CSV or TSV (gzip too), or a
-folder of one file a view; what it is shows in its content. The usual names are known: views in X0, X1, … (x0, view_0, … too)
-or in a cell X, data, fea …, classes in y, Y, gt, labels …, a mask in present, ids in id, sample_id, patient_id …. Files with
-ids are joined by them, in any order. A line for each view says how it is read; what looks like a view and is not read is an
-error.
+Rows are samples. A file may be NumPy (.npz, .npy), safetensors, MATLAB (.mat, v7.3 too), HDF5, AnnData (.h5ad), MuData
+(.h5mu), CSV or TSV (gzip too), or a folder of one file a view; what it is shows in its content. The usual names are known:
+views in X0, X1, … (x0, view_0, … too) or in a cell X, data, fea …, classes in y, Y, gt, labels …, a mask in present, ids in
+id, sample_id, patient_id …. Files with ids are joined by them, in any order. A line for each view says how it is read; what
+looks like a view and is not read is an error.
 'largemvc inspect FILE' says what is found and how it is read; docs/reading.md has the rules.
 `
 
@@ -34,6 +34,9 @@ type dataOptions struct {
 	id          string
 	table       []dataset.TableView
 	oneHot      string
+	impute      dataset.Impute
+	transform   map[string]dataset.Transform
+	allowNaN    bool // the model fills holes
 	leaveOut    string
 	header      dataset.Header
 	decimal     dataset.Decimal
@@ -52,7 +55,7 @@ func (o *dataOptions) dataFlags(f *flags) {
 		"order they have them.\nnone: match the rows of files by their places. By default a column id or of another usual "+
 		"name, or the\nindex of pandas and R")
 	f.string(&o.views, "views", "`NAMES` of the variables that hold the views, with commas between them, X{2} being an "+
-		"element of a cell; by default\nthe usual names")
+		"element of a cell; of AnnData\nthe paths (X,layers/counts,mod/rna/X). By default the usual names")
 	f.value(tableViews{&o.table}, "view", "`NAME=COLUMNS` of a CSV file, or of the only matrix of other files (see "+
 		"-views), that make a view, with commas between\nthem: names, ranges (c1-c40) and patterns (shape_*), numbers from 0 "+
 		"where they have no names. Give it several times. By default\nall columns of a file are one view")
@@ -84,6 +87,39 @@ func (o *dataOptions) dataFlags(f *flags) {
 		"files where that is more.\nWith fit -from-disk it is what the fit may take at most; 0: what it needs")
 }
 
+// prepareFlags adds the flags of o that change values; a model keeps them for new samples.
+func (o *dataOptions) prepareFlags(f *flags) {
+	f.value(oneOf(&o.impute, dataset.NoImpute, dataset.ImputeMean, dataset.ImputeMedian), "impute",
+		"what fills missing values in rows of samples that have the view: `none|mean|median` of the feature over the samples. "+
+			"none: they are\nan error")
+	f.value(transforms{&o.transform}, "transform", "`log1p|clr|tfidf`, what counts become in all views, or NAME=log1p,… for "+
+		"single views (docs/reading.md);\nby default values stay as they are")
+}
+
+// transforms is a flag.Value: one transform for all views, or NAME=TRANSFORM with commas between them.
+type transforms struct{ p *map[string]dataset.Transform }
+
+func (v transforms) String() string { return "" }
+
+func (v transforms) Set(s string) error {
+	*v.p = map[string]dataset.Transform{}
+	if len(list(s)) == 0 {
+		return errors.New("must be log1p, clr or tfidf, or NAME=log1p,…")
+	}
+	for _, part := range list(s) {
+		name, kind, ok := strings.Cut(part, "=")
+		if !ok {
+			name, kind = "*", part
+		}
+		var t dataset.Transform
+		if err := oneOf(&t, dataset.Log1p, dataset.CLR, dataset.TFIDF).Set(strings.TrimSpace(kind)); err != nil {
+			return err
+		}
+		(*v.p)[strings.TrimSpace(name)] = t
+	}
+	return nil
+}
+
 // check refuses what is wrong whatever the data are.
 func (o *dataOptions) check(command string) error {
 	if len(o.data) == 0 {
@@ -107,6 +143,7 @@ func (o *dataOptions) options(bits int) dataset.Options {
 		Storage: o.sparse, SparseShare: sparseFill, Orientation: o.orientation, MaxBytes: int64(o.maxMemory) << 20,
 	}
 	out.Views, out.OneHot, out.LeaveOut = list(o.views), list(o.oneHot), list(o.leaveOut)
+	out.Impute, out.Transform, out.AllowNaN = o.impute, o.transform, o.allowNaN
 	out.Scratch, out.ScratchNumbers = o.scratch, o.numbers
 	out.Table, out.Header, out.Decimal = o.table, o.header, o.decimal
 	if out.Labels = o.labels; o.labels == "none" {

@@ -80,8 +80,7 @@ func (f matrixFile) write(out *output, h mat.Matrix, ids []string) error {
 			}
 			columns = append(columns, dataset.Column{Name: fmt.Sprintf("%s%d", f.column, j), Data: column})
 		}
-		return out.write(io.Discard, func(w io.Writer) error { return dataset.EncodeCSV(w, columns...) },
-			func(path string) error { return dataset.WriteCSV(path, columns...) })
+		return out.writeTable(io.Discard, columns...)
 	}
 	values := make([]float64, 0, n*m)
 	for i := range n {

@@ -33,6 +33,7 @@ var fieldFlags = map[string]string{
 	"Options.Views": "views", "Options.Labels": "labels", "Options.LeaveOut": "leave-out", "Options.IDs": "id",
 	"Options.Table": "view", "Options.OneHot": "one-hot", "Options.Decimal": "decimal", "Options.Header": "header",
 	"Options.Orientation": "orientation", "Options.Triplets": "triplets", "Options.MissingRows": "missing-rows",
+	"Options.Impute": "impute", "Options.Transform": "transform",
 	"Options.MaskFile": "mask", "Options.MaxBytes": "max-memory", "Options.Scratch": "scratch", "Options.Float": "float",
 }
 

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/internal/progress"
 )
 
@@ -187,8 +186,7 @@ func (o *fitOptions) writeLabels(stdout io.Writer, in *input, c *largemvc.Cluste
 	}
 	columns := append(labelColumns(in.ids, o.marked(c), figure{"confidence", c.Confidence}, figure{"remoteness", c.Remoteness}),
 		classColumns(c.Classes, o.classNames)...)
-	return out.write(stdout, func(w io.Writer) error { return dataset.EncodeCSV(w, columns...) },
-		func(path string) error { return dataset.WriteCSV(path, columns...) })
+	return out.writeTable(stdout, columns...)
 }
 
 // marked returns the labels, −1 for outliers if -outliers asks for it.

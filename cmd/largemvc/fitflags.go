@@ -56,6 +56,7 @@ func fitFlags(o *fitOptions) *flags {
 	f.value(paths{&o.data}, "data", "`FILE` or folder with the data, like an argument; - is standard input. Repeat it for one "+
 		"file a view")
 	o.dataFlags(f)
+	o.prepareFlags(f)
 	f.float(&o.missing, "missing", 0, "`RATE`, the share of the view rows that is taken away at random by -seed, at "+
 		"least one view of a sample being\nkept; 0: none. For tests with complete data")
 	o.diskFlags(f, "what is kept for each sample is in\nmemory or, without neighbours, computed again where "+
@@ -162,6 +163,7 @@ func fitFlags(o *fitOptions) *flags {
 		"weights of the views in the loss: `auto|mean|relative`. mean: mean of squares; relative: relative to the squares "+
 			"of the view,\nmean over views. auto: relative, with the preset paper mean")
 	f.bool(&o.network.detach, "detach", "no gradient through the updates of the anchors")
+	f.settingFlags()
 	f.first("largemvc fit -data mydata.mat -clusters 7 -out labels.csv -save model.safetensors -report report.html",
 		"data mydata.mat", "clusters 7", "out labels.csv", "save model.safetensors", "report report.html", "labels species",
 		"id patient", "seed 1", "epochs 200", "preset paper")
@@ -204,7 +206,7 @@ func (o *fitOptions) check() error {
 	if err := o.dataOptions.check("fit"); err != nil {
 		return err
 	}
-	if err := o.checkKnown(); err != nil {
+	if err := o.knownOptions.check("fit", &o.dataOptions); err != nil {
 		return err
 	}
 	for _, x := range []struct {

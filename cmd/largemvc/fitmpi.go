@@ -23,8 +23,9 @@ import (
 )
 
 // withMPI are the flags that may stand beside -mpi.
-var withMPI = []string{"mpi", "data", "leave-out", "missing-rows", "max-memory", "out", "outliers", "save", "json", "quiet",
-	"clusters", "anchors", "layers", "variant", "activation", "preset", "preprocess", "plain-read-out", "neighbors",
+var withMPI = []string{"mpi", "set", "config", "data", "leave-out", "missing-rows", "max-memory", "out", "outliers", "save",
+	"json", "quiet", "clusters",
+	"anchors", "layers", "variant", "activation", "preset", "preprocess", "plain-read-out", "neighbors",
 	"epochs", "lr", "seed", "restarts", "tolerance", "patience", "checkpoint", "checkpoint-every", "overwrite", "resume",
 	"workers", "kmeans-starts", "theta0", "rho0", "signs", "one-sided", "lipschitz", "reduction", "detach", "directions",
 	"filter-steps", "neighbor-weight", "held-out-weight", "exact-neighbors", "landmarks", "grace", "known", "labels",
@@ -381,15 +382,14 @@ func (o *fitOptions) writeRankLabels(
 		columns = append(columns, classColumns(c.Classes, o.classNames)...)
 		part := &output{path: numbered(o.out, w.Rank()), unfinished: unfinished}
 		part.partial = &output{path: part.path + partialEnding}
-		return part.write(nil, nil, func(path string) error { return dataset.WriteCSV(path, columns...) })
+		return part.writeTable(nil, columns...)
 	}
 	all, err := gathered(w, in.samples, 3, own)
 	if err != nil || w.Rank() > 0 {
 		return err
 	}
 	columns := append(unpacked(all, c), classColumns(classes, o.classNames)...)
-	return o.output("out").write(nil, func(to io.Writer) error { return dataset.EncodeCSV(to, columns...) },
-		func(path string) error { return dataset.WriteCSV(path, columns...) })
+	return o.output("out").writeTable(nil, columns...)
 }
 
 // gathered returns on rank 0 the numbers of all samples, width for each. Each process gives the numbers of its samples.

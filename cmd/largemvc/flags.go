@@ -25,6 +25,7 @@ type flags struct {
 	important []string // the flags of the short help with values; nil: there is no short help
 	all       bool     // the long help was asked for
 
+	file  string            // of -config
 	data  *[]string         // files of data, which arguments that are not flags name too; nil: there are none
 	short map[string]string // short names of flags, and the flags
 }
@@ -97,6 +98,9 @@ func (f *flags) parse(args []string) (rest []string, err error) {
 			return nil, f.parseError(err)
 		}
 		if f.NArg() == 0 {
+			if err := f.readFile(rest); err != nil {
+				return nil, err
+			}
 			if f.data == nil {
 				return rest, nil
 			}

@@ -3,8 +3,10 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/binary"
 	"errors"
 	"io"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -48,24 +50,19 @@ func (o *predictOptions) predictFromDisk(
 	}
 	label := func(w io.Writer) error {
 		b := bufio.NewWriterSize(w, 1<<16)
-		named, classes := false, fieldsOf(model.ClassNames)
+		lines := &labelLines{first: o.rows.lo, array: filepath.Ext(out.path) == arrayEnding, classes: fieldsOf(model.ClassNames)}
+		named := false
 		var line []byte
 		err := model.AssignRows(ctx, in.views, func(first int, a *largemvc.Assignments) error {
 			p.Device, p.DeviceWhy = a.Ran.Device, a.Ran.Why
 			if !named {
-				b.WriteString(headOf(a))
+				b.WriteString(lines.head(in.samples, a))
 				named = true
 			}
 			for i, k := range a.Labels {
 				p.ClusterSizes[k]++
-				line = strconv.AppendInt(line[:0], int64(o.rows.lo+first+i), 10)
-				line = strconv.AppendInt(append(line, ','), int64(k), 10)
-				if a.Confidence != nil {
-					line = strconv.AppendFloat(append(line, ','), a.Confidence[i], 'g', -1, 64)
-				}
-				line = strconv.AppendFloat(append(line, ','), a.Novelty[i], 'g', -1, 64) // the models of files have it
-				line = appendClass(line, a.Classes, classes, i)
-				if _, err := b.Write(append(line, '\n')); err != nil {
+				line = lines.add(line[:0], first, i, a)
+				if _, err := b.Write(line); err != nil {
 					return err
 				}
 			}
@@ -96,8 +93,32 @@ func (o *predictOptions) predictFromDisk(
 	return p.print(stdout, stderr, o.json)
 }
 
-// headOf returns the names of the columns of assignments.
-func headOf(a *largemvc.Assignments) string {
+// labelLines writes labels as lines of CSV, or as an array of them alone.
+type labelLines struct {
+	first   int // number of the first sample
+	array   bool
+	classes []string // names, as in CSV
+}
+
+// add appends what is written of sample i of a block that begins with sample first.
+func (l *labelLines) add(line []byte, first, i int, a *largemvc.Assignments) []byte {
+	if l.array {
+		return binary.LittleEndian.AppendUint64(line, uint64(a.Labels[i]))
+	}
+	line = strconv.AppendInt(line, int64(l.first+first+i), 10)
+	line = strconv.AppendInt(append(line, ','), int64(a.Labels[i]), 10)
+	if a.Confidence != nil {
+		line = strconv.AppendFloat(append(line, ','), a.Confidence[i], 'g', -1, 64)
+	}
+	line = strconv.AppendFloat(append(line, ','), a.Novelty[i], 'g', -1, 64) // the models of files have it
+	return append(appendClass(line, a.Classes, l.classes, i), '\n')
+}
+
+// head returns what precedes the labels of n samples: of an array its header, else the names of the columns.
+func (l *labelLines) head(n int, a *largemvc.Assignments) string {
+	if l.array {
+		return arrayHead(n)
+	}
 	head := "sample,label,"
 	if a.Confidence != nil {
 		head += "confidence,"

@@ -108,6 +108,18 @@ func checkParts(t *testing.T, model, path, scratch string) {
 	if all != whole || !strings.Contains(whole, "\n299,") {
 		t.Errorf("other labels in three parts:\n%.200s\n%.200s", all, whole)
 	}
+	var arrays []string
+	for _, disk := range []string{"-from-disk", "-quiet"} {
+		out := filepath.Join(t.TempDir(), "labels.npy")
+		status, _, stderr := runLine("predict", "-model", model, "-data", path, disk, "-scratch", scratch, "-out", out)
+		if status != exitOK {
+			t.Fatal(stderr)
+		}
+		arrays = append(arrays, readText(t, out))
+	}
+	if arrays[0] != arrays[1] || len(arrays[0]) != 128+8*300 {
+		t.Errorf("an array of %d bytes from disk, of %d in memory", len(arrays[0]), len(arrays[1]))
+	}
 	for rows, want := range map[string]string{
 		"200:301": "-rows 200:301 is beyond the 300 samples", "7": "must be FIRST:END", "9:9": "must be FIRST:END",
 	} {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/largemvc/largemvc"
@@ -37,6 +38,7 @@ func inspectFlags(o *inspectOptions) *flags {
 	f.value(paths{&o.data}, "data", "`FILE` or folder with the data, like an argument; - is standard input. Repeat it for one "+
 		"file per view")
 	o.dataFlags(f)
+	o.prepareFlags(f)
 	f.bool(&o.manifest, "manifest", "write beside the files of each -data with %d in place of a number how many they are, and "+
 		"the rows of each:\nfit -mpi reads no such files without it")
 	f.group("Memory")
@@ -96,6 +98,23 @@ func runInspect(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	return o.suggest(stdout, r)
 }
 
+// fitCommand is the command that fits AnnData or MuData, with the paths of its views; empty for other files.
+func (o *inspectOptions) fitCommand(r *dataset.Report, clusters int) string {
+	if f := r.Files[0].Format; len(o.data) > 1 || !strings.HasPrefix(f, "AnnData") && !strings.HasPrefix(f, "MuData") {
+		return ""
+	}
+	names := make([]string, len(r.Views))
+	for v := range r.Views {
+		names[v] = r.Views[v].Name
+	}
+	labels := ""
+	if o.labels != "" {
+		labels = " -labels " + o.labels
+	}
+	return fmt.Sprintf("fit it with: largemvc fit -data %s -views %s%s -clusters %d -save model.lmvc -out labels.csv\n",
+		o.data[0], strings.Join(names, ","), labels, clusters)
+}
+
 // suggest prints what to fit the data with.
 func (o *inspectOptions) suggest(w io.Writer, r *dataset.Report) error {
 	fmt.Fprintf(w, "\nsuggested: %s\n", suggestion(r))
@@ -106,6 +125,7 @@ func (o *inspectOptions) suggest(w io.Writer, r *dataset.Report) error {
 	if clusters == 0 {
 		clusters, from = min(10, r.Samples), "a guess: there are no labels, say -clusters"
 	}
+	fmt.Fprint(w, o.fitCommand(r, clusters))
 	sizes := make([]largemvc.View, len(r.Views))
 	for v := range r.Views {
 		sizes[v] = largemvc.DenseView[float32](r.Samples, r.Views[v].Features, nil)

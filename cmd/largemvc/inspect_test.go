@@ -28,6 +28,11 @@ func TestInspect(t *testing.T) {
 			t.Errorf("the report lacks %q:\n%s", want, stdout)
 		}
 	}
+	cells := filepath.Join("..", "..", "dataset", "testdata", "cells.h5ad")
+	command := "fit it with: largemvc fit -data " + cells + " -views X -clusters 10 -save model.lmvc -out labels.csv\n"
+	if _, out, _ := runLine("inspect", cells, "-leave-out", "obsm/protein"); !strings.Contains(out, command) {
+		t.Errorf("%s lacks %s", out, command)
+	}
 	// Flags may follow the files; several files are one set.
 	csvFile := filepath.Join(t.TempDir(), "wide.csv")
 	lines := "a,b\n" + strings.Repeat("1,0\n0,1\n", 15)

@@ -15,45 +15,54 @@ const aboutKnown = "`FILE|NAME`, the known labels of some samples (docs/known.md
 	"numbers\nin a column sample, and their labels; NAME: a column of the data file, empty where the label is not known. " +
 	"Then all samples\nget a class, in -out, -json and the model; none by default"
 
-// checkKnown finds out whether -known is a file or a column. A column is no feature of the data.
-func (o *fitOptions) checkKnown() error {
-	if o.known == "" {
+// check finds out whether -known is a file or a column. A column is no feature of the data.
+func (k *knownOptions) check(command string, d *dataOptions) error {
+	if k.known == "" {
 		return nil
 	}
-	if info, err := os.Stat(o.known); err == nil && !info.IsDir() {
+	if info, err := os.Stat(k.known); err == nil && !info.IsDir() {
 		return nil
 	}
-	if len(o.data) != 1 || o.data[0] == standard {
-		return usagef("fit: -known %s is no file; a column of the data needs -data with one file", o.known)
+	if len(d.data) != 1 || d.data[0] == standard {
+		return usagef("%s: -known %s is no file; a column of the data needs -data with one file", command, k.known)
 	}
-	if info, err := os.Stat(o.data[0]); err == nil && info.IsDir() {
-		return usagef("fit: -known %s is no file, and -data %s is a folder: give the file that has the labels", o.known,
-			o.data[0])
+	if info, err := os.Stat(d.data[0]); err == nil && info.IsDir() {
+		return usagef("%s: -known %s is no file, and -data %s is a folder: give the file that has the labels", command, k.known,
+			d.data[0])
 	}
-	o.knownColumn, o.known = o.known, o.data[0]
-	o.leaveOut = strings.TrimPrefix(o.leaveOut+","+o.knownColumn, ",")
+	k.knownColumn, k.known = k.known, d.data[0]
+	d.leaveOut = strings.TrimPrefix(d.leaveOut+","+k.knownColumn, ",")
 	return nil
 }
 
-// readKnown sets the known labels and the names of their classes. Without -clusters there are as many clusters as classes.
-func (o *fitOptions) readKnown(ctx context.Context, in *input) error {
-	if o.known == "" {
-		return nil
+// read returns the known labels of the samples, and sets the names of their classes; nil without -known.
+func (k *knownOptions) read(ctx context.Context, d *dataOptions, in *input) ([]int, error) {
+	if k.known == "" {
+		return nil, nil
 	}
-	options := o.options(32)
-	read, err := dataset.ReadKnown(ctx, o.known, dataset.Options{
-		Labels: o.knownColumn, Header: o.header, IDs: options.IDs, NoIDs: options.NoIDs,
+	options := d.options(32)
+	read, err := dataset.ReadKnown(ctx, k.known, dataset.Options{
+		Labels: k.knownColumn, Header: d.header, IDs: options.IDs, NoIDs: options.NoIDs,
 	})
-	if err != nil && o.knownColumn != "" {
-		return fmt.Errorf("-known %s is no file, and no column that could be read: %w", o.knownColumn, err)
+	if err != nil && k.knownColumn != "" {
+		return nil, fmt.Errorf("-known %s is no file, and no column that could be read: %w", k.knownColumn, err)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	o.classNames = read.Names
-	o.config.Known, _, err = read.AlignSome(o.data[0], in.ids, in.samples)
+	k.classNames = read.Names
+	labels, _, err := read.AlignSome(d.data[0], in.ids, in.samples)
+	return labels, err
+}
+
+// readKnown sets the known labels and the names of their classes. Without -clusters there are as many clusters as classes.
+func (o *fitOptions) readKnown(ctx context.Context, in *input) (err error) {
+	if o.config.Known != nil { // -clusters auto reads them first
+		return nil
+	}
+	o.config.Known, err = o.knownOptions.read(ctx, &o.dataOptions, in)
 	if o.config.Clusters == 0 && in.classes == 0 {
-		o.config.Clusters = len(read.Names)
+		o.config.Clusters = len(o.classNames)
 	}
 	return err
 }
@@ -90,6 +99,14 @@ type knownOptions struct {
 	known       string   // their file
 	knownColumn string   // their column in that file; "": a usual name
 	classNames  []string // of their classes
+}
+
+// reasons are those for a number of clusters, with the one that the known labels give.
+func (k *knownOptions) reasons(of []string) []string {
+	if k.known == "" {
+		return of
+	}
+	return append(of, fmt.Sprintf("the known labels have %d classes: lower numbers are left out", len(k.classNames)))
 }
 
 // classified has the results of the known labels, in JSON.

@@ -133,6 +133,30 @@ func TestKnown(t *testing.T) {
 	}
 }
 
+// TestKnownChoose: known labels of three classes leave out two clusters, in choose and in fit -clusters auto, which say so.
+func TestKnownChoose(t *testing.T) {
+	folder, _ := knownData(t)
+	data, some := filepath.Join(folder, "data.csv"), filepath.Join(folder, "some.csv")
+	args := []string{"choose", "-data", data, "-known", some, "-seeds", "1", "-epochs", "2", "-quiet", "-to"}
+	status, stdout, stderr := runLine(append(args, "4", "-json")...)
+	if status != exitOK {
+		t.Fatal(stderr)
+	}
+	if m := object(t, stdout); len(m["choices"].([]any)) != 2 || !strings.Contains(fmt.Sprint(m["reasons"]), "have 3 classes") {
+		t.Error(stdout)
+	}
+	status, stdout, stderr = runLine(append(args, "2")...)
+	checkFailure(t, "-to 2", exitUsage, status, stdout, stderr, "-to is 2, and the known labels have 3 classes")
+	status, stdout, stderr = runLine("fit", "-data", data, "-known", some, "-clusters", "auto", "-epochs", "2", "-quiet", "-json")
+	if status != exitOK {
+		t.Fatal(stderr)
+	}
+	m := object(t, stdout)
+	if m["chosen"].(map[string]any)["from"] != 3.0 || m["known"].(map[string]any)["known"] != 24.0 {
+		t.Error(stdout)
+	}
+}
+
 // TestKnownRefused: what -known cannot mean is an error.
 func TestKnownRefused(t *testing.T) {
 	folder, _ := knownData(t)

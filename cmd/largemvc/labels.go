@@ -3,13 +3,14 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/largemvc/largemvc/dataset"
 )
 
 // aboutLabels says what is in the first columns of a file of labels.
-const aboutLabels = "`FILE` for the labels, as CSV; the columns are id (if the data have ids), sample (from 0), label, " +
-	"confidence\n(0 to 1; how often the label is found again, docs/trust.md), "
+const aboutLabels = "`FILE` for the labels, an array of them alone if the name ends in .npy, else CSV; its columns are id\n" +
+	"(if the data have ids), sample (from 0), label, confidence (0 to 1; how often the label is found again, docs/trust.md), "
 
 // figure is a column of numbers about the samples; it is left out if it has none.
 type figure struct {
@@ -36,6 +37,13 @@ func labelColumns(ids []string, labels []int, figures ...figure) []dataset.Colum
 	return columns
 }
 
+// arrayHead precedes n labels of 8 bytes in a file of arrays.
+func arrayHead(n int) string {
+	text := fmt.Sprintf("{'descr': '<i8', 'fortran_order': False, 'shape': (%d,), }", n)
+	text += strings.Repeat(" ", 63-(10+len(text))%64) + "\n"
+	return "\x93NUMPY\x01\x00" + string([]byte{byte(len(text)), byte(len(text) >> 8)}) + text
+}
+
 // aboutTrust says what is in a file of the trust in the rows of views.
 const aboutTrust = ", as CSV with the columns id (if the data have ids), sample (from 0),\na column per view with the " +
 	"probability that the row belongs to the sample, and suspect, the view with the lowest;\n" +
@@ -47,8 +55,7 @@ func writeTrust(stdout io.Writer, out *output, in *input, trust [][]float64) err
 		return nil
 	}
 	columns := trustColumns(in, trust)
-	return out.write(stdout, func(w io.Writer) error { return dataset.EncodeCSV(w, columns...) },
-		func(path string) error { return dataset.WriteCSV(path, columns...) })
+	return out.writeTable(stdout, columns...)
 }
 
 // trustColumns are the columns of a file of the trust in the rows of views.

@@ -245,6 +245,7 @@ func TestUsageErrors(t *testing.T) {
 	}{
 		{"", "no command given"},
 		{"cluster", `unknown command "cluster"`},
+		{"fit -transform a=log2 -data x.npy -clusters 3", "must be log1p, clr, tfidf"},
 		{"fit", "-data FILE is missing"},
 		{"fit -mpi -data x.npy", "-mpi reads no classes to count"},
 		{"fit -mpi -data x.npy -clusters 3 -trust t.csv", "-trust cannot be given with -mpi"},

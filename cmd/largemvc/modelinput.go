@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/dataset/views"
 	"github.com/largemvc/largemvc/internal/progress"
 )
 
@@ -50,6 +52,11 @@ func (o *modelOptions) readModel(ctx context.Context, bar *progress.Bar) (*large
 	if err != nil {
 		return nil, nil, err
 	}
+	by, err := views.Preparations(model)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.allowNaN = slices.ContainsFunc(by, func(p *dataset.Preparation) bool { return p != nil && p.Fill != nil })
 	o.progress = readingProgress(bar, time.Now())
 	set, err := o.open(ctx, bits(model.Config().Float64))
 	bar.End()
@@ -58,6 +65,11 @@ func (o *modelOptions) readModel(ctx context.Context, bar *progress.Bar) (*large
 	}
 	if err := matchFeatures(model, set, o.match); err != nil {
 		return nil, nil, err
+	}
+	if by != nil {
+		if err := set.Prepare(by); err != nil {
+			return nil, nil, err
+		}
 	}
 	in, err := newInput(set)
 	if err != nil {

@@ -247,3 +247,17 @@ func (o *output) write(stdout io.Writer, encode func(io.Writer) error, save func
 	}
 	return nil
 }
+
+// arrayEnding marks files with labels alone.
+const arrayEnding = ".npy"
+
+// writeTable writes columns as CSV; to a file of arrays it writes the labels alone.
+func (o *output) writeTable(stdout io.Writer, columns ...dataset.Column) error {
+	k := slices.IndexFunc(columns, func(c dataset.Column) bool { return c.Name == "label" })
+	if k >= 0 && filepath.Ext(o.path) == arrayEnding {
+		encode := func(w io.Writer) error { return dataset.EncodeNPY(w, dataset.Array{Data: columns[k].Data}) }
+		return o.save(stdout, encode)
+	}
+	return o.write(stdout, func(w io.Writer) error { return dataset.EncodeCSV(w, columns...) },
+		func(path string) error { return dataset.WriteCSV(path, columns...) })
+}

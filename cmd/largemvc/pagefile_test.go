@@ -22,7 +22,7 @@ func TestReports(t *testing.T) {
 	}
 	fit := readText(t, at("fit.html"))
 	for _, want := range []string{
-		"<title>Clusters of set.npz</title>", "60 samples, seen in 2 views, were grouped into 3 clusters of 20 to 20 samples",
+		"<title>Clusters of set.npz</title>", "60 samples, seen in 2 views, were grouped into 3 clusters of 20 samples",
 		"an accuracy of 100.0\u00a0%", "peak memory", "time to read the data", "kernels", "view 0 X0, 60×12",
 	} {
 		if !strings.Contains(fit, want) {
@@ -31,7 +31,7 @@ func TestReports(t *testing.T) {
 	}
 	status, _, stderr = runLine("predict", "-model", at("model"), "-data", data, "-report", at("predict.html"))
 	if predicted := readText(t, at("predict.html")); status != exitOK || !strings.Contains(predicted,
-		"given by a trained model") {
+		"put by a trained model") {
 		t.Errorf("predict: status %d, %s", status, stderr)
 	}
 	status, stdout, stderr = runLine("report", "-model", at("model"), "-data", data, "-out", at("report.html"), "-title", "June",

@@ -194,8 +194,7 @@ func (o *predictOptions) predictInMemory(
 	}
 	columns := found.columns(in.ids)
 	failed := errors.Join(
-		files.labels.write(stdout, func(w io.Writer) error { return dataset.EncodeCSV(w, columns...) },
-			func(path string) error { return dataset.WriteCSV(path, columns...) }),
+		files.labels.writeTable(stdout, columns...),
 		o.writeMatrices(ctx, files, model, in),
 		o.writePage(ctx, stdout, &files.page, model, in, found.trust, read.Sub(began), bar),
 		writeTrust(stdout, &files.trust, in, found.trust),

@@ -43,6 +43,46 @@ func table(t *testing.T, path string) (labels []int, confidence []float64) {
 	return labels, confidence
 }
 
+// TestPredictPrepared fills holes and transforms counts of new samples as the model did.
+func TestPredictPrepared(t *testing.T) {
+	a, b := "id,x,y\n", "id,u,v\n"
+	for i := range 40 {
+		x := strconv.Itoa(i%2*9 + i%5)
+		a += "s" + strconv.Itoa(i) + "," + x + "," + strings.Repeat("NA", i%7/6) + x[:(6-i%7+6)/7*len(x)] + "\n"
+		b += "s" + strconv.Itoa(i) + "," + x + ",1\n"
+	}
+	folder := t.TempDir()
+	data := []string{"-data", writeText(t, "a.csv", a), "-data", writeText(t, "b.csv", b)}
+	model, fitted, predicted := filepath.Join(folder, "m"), filepath.Join(folder, "l.csv"), filepath.Join(folder, "p.csv")
+	fit := append([]string{"fit", "-clusters", "2", "-quiet", "-save", model, "-out", fitted, "-impute", "median", "-transform",
+		"b=tfidf"}, data...)
+	predict := append([]string{"predict", "-quiet", "-model", model, "-out", predicted}, data...)
+	for _, args := range [][]string{fit, predict} {
+		status, stdout, stderr := runLine(args...)
+		if status != exitOK || !strings.Contains(stdout, "a: 5 missing values of 1 features are filled with the median") ||
+			!strings.Contains(stdout, "b: values are transformed by tfidf") {
+			t.Fatalf("%s: status %d: %s%s", args[0], status, stdout, stderr)
+		}
+	}
+	labels := func(path string) (out []string) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+			out = append(out, strings.Split(line, ",")[2])
+		}
+		return out
+	}
+	if got, want := labels(predicted), labels(fitted); len(got) != 41 || strings.Join(got, "") != strings.Join(want, "") {
+		t.Errorf("labels %v, the fit's %v", got, want)
+	}
+	status, _, stderr := runLine(append(predict, "-from-disk", "-scratch", folder)...)
+	if status != exitError || !strings.Contains(stderr, `preparation none, the network was trained on {"impute":"median"`) {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+}
+
 // TestPredict saves a model, and gives its training samples and others back to it.
 func TestPredict(t *testing.T) {
 	for _, float := range []string{"32", "64"} {

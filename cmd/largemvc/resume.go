@@ -12,8 +12,8 @@ import (
 )
 
 // withResume are the flags that may stand beside -resume: all that is not a setting of the training that goes on.
-var withResume = []string{"resume", "data", "labels", "views", "mask", "missing-rows", "triplets", "sparse", "orientation",
-	"id", "view", "leave-out", "one-hot", "header", "decimal", "overwrite",
+var withResume = []string{"resume", "set", "config", "data", "labels", "views", "mask", "missing-rows", "triplets", "sparse",
+	"orientation", "id", "view", "leave-out", "one-hot", "impute", "transform", "header", "decimal", "overwrite",
 	"max-memory", "from-disk", "scratch", "scratch-numbers", "missing", "out", "save", "report",
 	"embedding", "trust", "memberships", "outliers", "features", "known", "json", "quiet", "epochs",
 	"tolerance", "patience", "float", "workers", "device", "mpi",

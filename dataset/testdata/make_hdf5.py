@@ -161,9 +161,76 @@ with h5py.File("texts.h5", "w") as f:
     f["raw/X"] = value(1, 2)
     f["X1"] = h5py.SoftLink("/raw/X")
 
-# Not read: another compression.
+# LZF, and a checksum behind it.
 with h5py.File("lzf.h5", "w") as f:
     f.create_dataset("X0", data=value(0, 40), chunks=(12, 40), compression="lzf")
+
+
+
+# AnnData and MuData, as their documents say: encoded csr and csc, categories, values with a mask, rows of modalities by obsmap.
+def encode(o, kind, **attrs):
+    for name, value in {"encoding-type": kind, "encoding-version": "0.1.0", **attrs}.items():
+        o.attrs[name] = value
+    return o
+
+
+def put_scipy(group, name, a, kind):
+    g = encode(group.create_group(name), kind + "_matrix", shape=np.array(a.shape))
+    b = a if kind == "csr" else a.T
+    major, minor = np.nonzero(b)
+    g["data"], g["indices"] = b[major, minor], minor.astype("i4")
+    g["indptr"] = np.searchsorted(major, np.arange(len(b) + 1)).astype("i4")
+
+
+def put_table(group, name, index, key="_index", **columns):
+    g = encode(group.create_group(name), "dataframe", _index=key)
+    g[key] = index
+    for k, c in columns.items():
+        if isinstance(c, tuple):
+            g[k + "/" + c[0]], g[k + "/" + c[1]] = c[2:]
+        else:
+            g[k] = c
+
+
+def some(v, d, n=N):
+    return np.where(value(v, d, n) < 10, value(v, d, n), 0).astype("f4")
+
+
+cells = [f"c{i}" for i in range(N)]
+kinds = ("codes", "categories", np.array([-1 if i == 5 else i % 3 for i in range(N)], "i1"), ["B", "NK", "T"])
+with h5py.File("cells.h5ad", "w", libver="latest") as f:
+    encode(f, "anndata")
+    put_scipy(f, "X", some(0, 6), "csr")
+    put_scipy(f, "layers/counts", some(1, 6), "csc")
+    f["obsm/X_pca"] = value(2, 3)
+    f["obsm/protein"] = value(3, 4)
+    put_table(f, "obs", cells, kind=kinds, batch=["ab"[i % 2] for i in range(N)],
+              count=("values", "mask", np.arange(N) // 4, np.arange(N) == 7))
+    put_table(f, "var", [f"g{j}" for j in range(6)], key="gene")
+    f["uns/x"] = 1
+with h5py.File("cells.h5mu", "w", libver="latest") as f:
+    encode(f, "MuData", axis=0)
+    f.create_group("mod").attrs["mod-order"] = np.array(["rna", "atac"], h5py.string_dtype())
+    for name, v, rows in [("rna", 0, np.arange(N)), ("atac", 1, np.arange(9)[::-1])]:
+        m = encode(f.create_group("mod/" + name), "anndata")
+        put_scipy(m, "X", some(v, 4 + v)[rows], "csr") if v else m.create_dataset("X", data=value(0, 4))
+        put_table(m, "obs", [cells[i] for i in rows], half=[i % 2 for i in rows])
+        put_table(m, "var", [f"{name}{j}" for j in range(4 + v)])
+        at = np.zeros(N, "u4")
+        at[rows] = np.arange(len(rows)) + 1
+        f["obsmap/" + name], f["obsm/" + name] = at, at[:, None] > 0
+    put_table(f, "obs", cells, y=np.arange(N) % 3)
+    put_table(f, "var", ["all"])
+
+# The layout before AnnData 0.7: records, and a sparse matrix with other attributes.
+with h5py.File("old.h5ad", "w") as f:
+    put_scipy(f, "X", some(0, 6), "csr")
+    for name in list(f["X"].attrs):
+        del f["X"].attrs[name]
+    f["X"].attrs["h5sparse_format"], f["X"].attrs["h5sparse_shape"] = b"csr", np.array([N, 6])
+    obs = np.zeros(N, [("seen", "?"), ("index", h5py.string_dtype()), ("depth", "f4")])
+    obs["index"] = cells
+    f["obs"], f["var"] = obs, np.array([(f"g{j}".encode(), j) for j in range(6)], [("index", "S4"), ("k", "i8")])
 
 # Chunks never written are zero; a chunked dataset with an axis without limit in the old format is read.
 with h5py.File("partial.h5", "w") as f:

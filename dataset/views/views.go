@@ -12,8 +12,10 @@
 package views
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
@@ -44,9 +46,69 @@ func Of(set *dataset.Set) ([]largemvc.View, error) {
 		default:
 			return nil, fmt.Errorf("views: view %d (%q) holds no values", v, view.Name)
 		}
-		out[v] = out[v].Named(view.Name).WithFeatures(view.Features)
+		about, numbers, err := preparation(view.Prepared)
+		if err != nil {
+			return nil, err
+		}
+		out[v] = out[v].Named(view.Name).WithFeatures(view.Features).WithPreparation(about, numbers)
 	}
 	return masked(out, set.Present, set.Samples())
+}
+
+// kinds names a preparation in a model.
+type kinds struct {
+	Impute    string `json:"impute"`
+	Transform string `json:"transform"`
+}
+
+// preparation returns what a model keeps of a preparation: its kinds, and the numbers to fill with before those of TFIDF.
+func preparation(p *dataset.Preparation) (string, []float64, error) {
+	if p == nil {
+		return "", nil, nil
+	}
+	about, err := json.Marshal(kinds{p.Impute.String(), p.Transform.String()})
+	return string(about), slices.Concat(p.Fill, p.IDF), err
+}
+
+// Preparations returns how the views of the training were prepared, for Set.Prepare on new samples; nil if none was. If a view
+// was imputed, the new samples must be read with Options.AllowNaN.
+func Preparations(p *largemvc.Predictor) ([]*dataset.Preparation, error) {
+	out := make([]*dataset.Preparation, len(p.ViewNames()))
+	for v := range out {
+		about, numbers := p.Preparation(v)
+		if about == "" {
+			continue
+		}
+		var k kinds
+		if err := json.Unmarshal([]byte(about), &k); err != nil {
+			return nil, fmt.Errorf("views: the preparation of view %d of the model is not known: %q", v, about)
+		}
+		x := &dataset.Preparation{}
+		for x.Impute.String() != k.Impute && x.Impute < dataset.ImputeMedian {
+			x.Impute++
+		}
+		for x.Transform.String() != k.Transform && x.Transform < dataset.TFIDF {
+			x.Transform++
+		}
+		d := len(numbers)
+		if x.Impute != dataset.NoImpute && x.Transform == dataset.TFIDF {
+			d /= 2
+		}
+		if x.Impute != dataset.NoImpute {
+			x.Fill, numbers = numbers[:d], numbers[d:]
+		}
+		if x.Transform == dataset.TFIDF {
+			x.IDF = numbers
+		}
+		if again, _, _ := preparation(x); again != about {
+			return nil, fmt.Errorf("views: the preparation of view %d of the model is not known: %q", v, about)
+		}
+		out[v] = x
+	}
+	if !slices.ContainsFunc(out, func(x *dataset.Preparation) bool { return x != nil }) {
+		return nil, nil
+	}
+	return out, nil
 }
 
 // OfRows is Of for a set whose views stay on disk. It must not be closed while the views are used.

@@ -1,8 +1,11 @@
 package views_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,6 +55,51 @@ func TestOf(t *testing.T) {
 				t.Errorf("sample %d, view %d: %v", i, v, !want)
 			}
 		}
+	}
+}
+
+// TestPreparations saves a model of prepared views and prepares new samples by it.
+func TestPreparations(t *testing.T) {
+	set, err := dataset.Synthetic(dataset.SyntheticConfig{Samples: 60, Clusters: 3, Dims: []int{8, 5}, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := []*dataset.Preparation{{Impute: dataset.ImputeMean, Fill: []float64{1, 2, 3, 4, 5, 6, 7, 8}}, nil}
+	raw, err := views.Of(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set.Views[0].Prepared = by[0]
+	x, err := views.Of(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := largemvc.Fit(t.Context(), x, largemvc.Config{Clusters: 3, Epochs: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	if _, err := c.WriteTo(&file); err != nil {
+		t.Fatal(err)
+	}
+	model, err := largemvc.ReadPredictor(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := views.Preparations(model); err != nil || !reflect.DeepEqual(got, by) {
+		t.Errorf("%v, %v", got, err)
+	}
+	if labels, err := model.Predict(t.Context(), x); err != nil || !slices.Equal(labels, c.Labels) {
+		t.Errorf("labels %v, %v", labels, err)
+	}
+	if _, err := model.Predict(t.Context(), raw); err == nil || !strings.Contains(err.Error(), "has the preparation none") {
+		t.Errorf("values that are not prepared: %v", err)
+	}
+	if c, err = largemvc.Fit(t.Context(), raw, largemvc.Config{Clusters: 3, Epochs: 2}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := views.Preparations(c.Predictor); got != nil || err != nil {
+		t.Errorf("without a preparation: %v, %v", got, err)
 	}
 }
 

@@ -4,13 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 
-	"github.com/largemvc/largemvc/internal/driver"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/testrig/simdevice"
@@ -303,37 +298,3 @@ func TestRowSums(t *testing.T) {
 
 // The committed PTX is what the compiler makes of the sources.
 func TestKernelsAreAsGenerated(t *testing.T) { testutil.GeneratedPTX(t) }
-
-// ptxas, where there is one, takes every kernel without spilling registers, for cards of data centres and of desks. (For sm_70 it
-// spills one register of selu_cotangent.)
-func TestAssembles(t *testing.T) {
-	ptxas := testutil.Program(t, "ptxas", "the kernels are not assembled for a card (it is part of CUDA)")
-	paths, err := filepath.Glob("kernels/*.ptx.gz")
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("%d files, %v", len(paths), err)
-	}
-	for _, path := range paths {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		path = filepath.Join(t.TempDir(), strings.TrimSuffix(filepath.Base(path), ".gz"))
-		if err := os.WriteFile(path, []byte(driver.Text(b)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		for _, arch := range []string{"sm_75", "sm_80", "sm_86", "sm_89", "sm_90"} {
-			if arch == "sm_75" && strings.Contains(path, "tensor") {
-				continue // not for that card
-			}
-			out, err := exec.Command(ptxas, "-arch="+arch, "-v", "-o", filepath.Join(t.TempDir(), "x"), path).CombinedOutput()
-			if err != nil {
-				t.Errorf("%s for %s: %v\n%s", path, arch, err, out)
-				continue
-			}
-			kernels := strings.Count(string(out), "spill stores")
-			if kernels == 0 || kernels != strings.Count(string(out), ", 0 bytes spill stores, 0 bytes spill loads") {
-				t.Errorf("%s for %s spills registers:\n%s", path, arch, out)
-			}
-		}
-	}
-}

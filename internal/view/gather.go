@@ -14,7 +14,7 @@ func Gather(ctx context.Context, g *ranks.Group, index int, x View, n int) (View
 	if err != nil {
 		return x, err
 	}
-	out := View{Name: x.Name, Rows: n, Cols: x.Cols, Features: x.Features}
+	out := View{Name: x.Name, Rows: n, Cols: x.Cols, Features: x.Features, Prepared: x.Prepared}
 	what := fmt.Sprintf("the rows of view %d", index)
 	present := make([]uint8, x.Rows)
 	for i := range present {

@@ -28,6 +28,7 @@ type View struct {
 	First int
 
 	Features []string // names of the columns; nil without
+	Prepared Prepared
 
 	Offset int // what messages add to the numbers of rows: the rows of lower ranks
 
@@ -35,6 +36,12 @@ type View struct {
 
 	order   Order // of the samples, the rows that dense values or a Source have for them; nil: as they stand
 	numbers Order // of the samples among the caller's, for messages; nil: as they stand
+}
+
+// Prepared says how the values of a view were changed before, in the words and numbers of who changed them.
+type Prepared struct {
+	About   string // empty: they were not changed
+	Numbers []float64
 }
 
 // Number is the number of sample i among all of the caller's.

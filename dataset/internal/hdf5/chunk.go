@@ -53,6 +53,8 @@ func (c *chunkReader) read(ref chunkRef) ([]byte, error) {
 		switch c.o.filter[k].id {
 		case filterDeflate:
 			data, err = c.inflate(data)
+		case filterLZF:
+			data, err = c.unLZF(data)
 		case filterShuffle:
 			data = c.unshuffle(data)
 		case filterFletcher:
@@ -100,6 +102,39 @@ func (c *chunkReader) inflate(data []byte) ([]byte, error) {
 		return nil, truncated(err)
 	}
 	return c.plain[:n], nil
+}
+
+// unLZF undoes LZF: runs of bytes as they are, and copies of earlier bytes.
+func (c *chunkReader) unLZF(data []byte) ([]byte, error) {
+	if c.plain == nil {
+		c.plain = make([]byte, c.full+5)
+	}
+	out, b := c.plain[:0], block{b: data}
+	for len(b.b) > 0 && b.err == nil {
+		first := int(b.u8())
+		if first < 32 {
+			if len(out)+first+1 > cap(out) {
+				break
+			}
+			out = append(out, b.take(first+1)...)
+			continue
+		}
+		n := first>>5 + 2
+		if n == 9 {
+			n += int(b.u8())
+		}
+		from := len(out) - (first&31<<8 | int(b.u8())) - 1
+		if from < 0 || len(out)+n > cap(out) {
+			b.err = errShort
+		}
+		for k := 0; k < n && b.err == nil; k++ { // the copy may reach into itself
+			out = append(out, out[from+k])
+		}
+	}
+	if b.err != nil || len(b.b) > 0 {
+		return nil, errors.New("is damaged (compressed data)")
+	}
+	return out, c.f.lim.Step(int64(len(out)))
 }
 
 // unshuffle brings the bytes of each element together again; the last incomplete element stays as it is.

@@ -2,6 +2,8 @@ package hdf5
 
 import (
 	"fmt"
+	"math/bits"
+	"slices"
 
 	"github.com/largemvc/largemvc/dataset/internal/elem"
 )
@@ -30,6 +32,8 @@ type Datatype struct {
 	Size  int       // bytes of an element
 	Elem  elem.Type // of integers, floats and enumerations; Kind is Invalid for others
 	text  bool      // of variable length: a text
+
+	Fields []Field // of a compound; nil where they cannot be read
 
 	Members int  // of an enumeration
 	padded  bool // a text that may hold zeros, but not at its end
@@ -82,19 +86,82 @@ func datatype(b *block, depth int) (Datatype, error) {
 		}
 	case String:
 		t.padded = bits&15 != 0
-	case Enum: // of an integer type, which comes first
-		if depth > 0 {
-			return t, fmt.Errorf("has a type of many levels")
+	case Compound:
+		if depth == 0 {
+			t.Fields = fields(b, int(bits&0xffff), first>>4, t.Size)
 		}
-		base, err := datatype(b, depth+1)
-		if err != nil {
-			return t, err
-		}
-		if t.Members = int(bits & 0xffff); base.Size == t.Size {
-			t.Elem = base.Elem
-		}
+		return t, nil
+	case Enum:
+		err := t.enum(b, bits&0xffff, first>>4, depth)
+		return t, err
 	}
 	return t, b.err
+}
+
+// enum reads the integer type of an enumeration and, of a member of a compound, passes over its n names and values.
+func (t *Datatype) enum(b *block, n uint32, version uint8, depth int) error {
+	if depth > 1 {
+		return fmt.Errorf("has a type of many levels")
+	}
+	base, err := datatype(b, depth+1)
+	if err != nil {
+		return err
+	}
+	if depth > 0 {
+		for range n {
+			b.name(version)
+		}
+		b.skip(int(n) * base.Size)
+	}
+	if t.Members = int(n); base.Size == t.Size {
+		t.Elem = base.Elem
+	}
+	return b.err
+}
+
+// Field is a member of a compound.
+type Field struct {
+	Name   string
+	Offset int
+	Type   Datatype
+}
+
+// fields reads the members of a compound of size bytes; nil if one of them cannot be read.
+func fields(b *block, n int, version uint8, size int) []Field {
+	var out []Field
+	for range n {
+		x := Field{Name: b.name(version)}
+		width := 4
+		if version == 3 {
+			width = (bits.Len(uint(size)) + 7) / 8
+		}
+		x.Offset = int(b.uint(width))
+		if version == 1 {
+			b.skip(28) // axes
+		}
+		var err error
+		x.Type, err = datatype(b, 1)
+		if x.Type.Class == VariableLength && err == nil {
+			_, err = datatype(b, 1) // of the characters
+		}
+		known := []TypeClass{Integer, Floating, String, Reference, Enum, VariableLength}
+		if err != nil || b.err != nil || x.Offset > size-x.Type.Size || !slices.Contains(known, x.Type.Class) {
+			return nil
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// name takes the name of a member, which versions before 3 pad to 8 bytes.
+func (b *block) name(version uint8) string {
+	name := cString(b.b)
+	n := len(name) + 1
+	if version < 3 {
+		n = (n + 7) &^ 7
+	}
+	b.skip(n)
+	return name
 }
 
 // integer recognises the integers that use all of their bits.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/largemvc/largemvc/dataset/internal/budget"
@@ -19,7 +20,7 @@ func FuzzFile(f *testing.F) {
 		f.Fatal(files, err)
 	}
 	for _, name := range files {
-		if ext := filepath.Ext(name); ext != ".mat" && ext != ".h5" {
+		if ext := filepath.Ext(name); !slices.Contains([]string{".mat", ".h5", ".h5ad", ".h5mu"}, ext) {
 			continue
 		}
 		data, err := os.ReadFile(name)

@@ -65,6 +65,9 @@ func (o *Object) memory() int64 {
 	for _, l := range o.links {
 		n += linkBytes + int64(len(l.Name))
 	}
+	for _, x := range o.Type.Fields {
+		n += 64 + int64(len(x.Name))
+	}
 	return n + 16*int64(len(o.Dims))
 }
 
@@ -90,12 +93,21 @@ func (a Attribute) Text() string {
 
 // Number is the first value of a numeric attribute.
 func (a Attribute) Number() (float64, bool) {
-	if a.Type.Elem.Kind == elem.Invalid || len(a.raw) < a.Type.Size {
+	x := a.Numbers()
+	if len(x) == 0 {
 		return 0, false
 	}
-	var x [1]float64
-	elem.Decode(x[:], append([]byte(nil), a.raw[:a.Type.Size]...), a.Type.Elem)
 	return x[0], true
+}
+
+// Numbers are the values of a numeric attribute; nil for others.
+func (a Attribute) Numbers() []float64 {
+	if a.Type.Elem.Kind == elem.Invalid {
+		return nil
+	}
+	x := make([]float64, len(a.raw)/a.Type.Size)
+	elem.Decode(x, bytes.Clone(a.raw[:len(x)*a.Type.Size]), a.Type.Elem)
+	return x
 }
 
 // Object reads the header at an address. The memory of the object stays booked.

@@ -12,10 +12,11 @@ const (
 	filterDeflate  = 1
 	filterShuffle  = 2
 	filterFletcher = 3
+	filterLZF      = 32000
 )
 
-var filterNames = map[uint16]string{4: "szip", 5: "n-bit", 6: "scale-offset",
-	32000: "LZF", 32001: "Blosc", 32004: "LZ4", 32015: "Zstandard"}
+var filterNames = map[uint16]string{4: "szip", 5: "n-bit", 6: "scale-offset", 32001: "Blosc", 32004: "LZ4",
+	32015: "Zstandard"}
 
 type filter struct{ id uint16 }
 
@@ -42,16 +43,17 @@ func filters(b *block) ([]filter, error) {
 			values = (values + 1) &^ 1
 		}
 		b.skip(nameBytes + 4*values)
-		if id < filterDeflate || id > filterFletcher {
+		if id != filterLZF && (id < filterDeflate || id > filterFletcher) {
 			name := filterNames[id]
 			if name == "" {
 				name = fmt.Sprintf("filter %d", id)
 			}
-			return nil, fmt.Errorf("is compressed by %s; deflate and shuffle are read: "+
+			return nil, fmt.Errorf("is compressed by %s; deflate, LZF and shuffle are read: "+
 				"h5repack -f GZIP=4 IN OUT converts it", name)
 		}
-		if slices.Contains(out, filter{id}) {
-			return nil, errors.New("goes through the same filter twice, which is not read")
+		other := map[uint16]uint16{filterDeflate: filterLZF, filterLZF: filterDeflate}[id]
+		if slices.Contains(out, filter{id}) || slices.Contains(out, filter{other}) {
+			return nil, errors.New("goes through the same filter or two compressions, which is not read")
 		}
 		out = append(out, filter{id})
 	}

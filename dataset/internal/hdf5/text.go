@@ -21,25 +21,65 @@ func (f *File) Texts(o *Object, run func(i int, text []byte) error) error {
 	g := globalHeap{f: f}
 	defer g.done()
 	return f.Read(o, func(off int, raw []byte) error {
-		for i := 0; len(raw) > 0; i++ {
-			text := raw[:o.Type.Size]
-			raw = raw[o.Type.Size:]
-			if o.Type.Class == VariableLength {
-				var err error
-				if text, err = g.object(block{b: text, f: f}); err != nil {
-					return err
-				}
-			}
-			if end := bytes.IndexByte(text, 0); end >= 0 && !o.Type.padded {
-				text = text[:end]
-			}
-			text = bytes.TrimRight(text, "\x00")
-			if err := run(off+i, bytes.TrimRight(text, " ")); err != nil {
+		return g.texts(o.Type, raw, func(i int, text []byte) error { return run(off+i, text) })
+	})
+}
+
+// FieldTexts is Texts for one member of a compound.
+func (f *File) FieldTexts(o *Object, field Field, run func(i int, text []byte) error) error {
+	if !field.Type.IsText() {
+		return errors.New("holds no texts")
+	}
+	g, width := globalHeap{f: f}, o.Type.Size
+	defer g.done()
+	return f.Read(o, func(off int, raw []byte) error {
+		for i := 0; len(raw) >= width; i++ {
+			err := g.texts(field.Type, raw[field.Offset:field.Offset+field.Type.Size], func(_ int, text []byte) error {
+				return run(off+i, text)
+			})
+			if err != nil {
 				return err
 			}
+			raw = raw[width:]
 		}
 		return nil
 	})
+}
+
+// AttributeTexts returns the texts of an attribute, of fixed or variable length; nil if it holds none.
+func (f *File) AttributeTexts(a Attribute) (out []string, err error) {
+	if !a.Type.IsText() {
+		return nil, nil
+	}
+	g := globalHeap{f: f}
+	defer g.done()
+	err = g.texts(a.Type, a.raw, func(_ int, text []byte) error {
+		out = append(out, string(text))
+		return nil
+	})
+	return out, err
+}
+
+// texts hands over the texts of some elements.
+func (g *globalHeap) texts(t Datatype, raw []byte, run func(i int, text []byte) error) error {
+	for i := 0; len(raw) > 0; i++ {
+		text := raw[:t.Size]
+		raw = raw[t.Size:]
+		if t.Class == VariableLength {
+			var err error
+			if text, err = g.object(block{b: text, f: g.f}); err != nil {
+				return err
+			}
+		}
+		if end := bytes.IndexByte(text, 0); end >= 0 && !t.padded {
+			text = text[:end]
+		}
+		text = bytes.TrimRight(text, "\x00")
+		if err := run(i, bytes.TrimRight(text, " ")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // globalHeap reads the objects of global heaps, in which elements of variable length lie. It holds the collections of objects

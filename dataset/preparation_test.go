@@ -1,0 +1,108 @@
+package dataset
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// holes are two tables: b has no row c, and both have missing values.
+func holes(t *testing.T, o Options) *Set {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"a.csv": "id,x,y\na,1,10\nb,nan,20\nc,3,nan\nd,8,60\n", "b.csv": "id,u,v,w\na,0,3,1\nb,1,nan,2\nd,0,0,5\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := Open(t.Context(), []string{dir}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestImpute(t *testing.T) {
+	for impute, want := range map[Impute][][]float64{
+		ImputeMean:   {{1, 10, 4, 20, 3, 30, 8, 60}, {0, 3, 1, 1, 1.5, 2, 0, 0, 0, 0, 0, 5}},
+		ImputeMedian: {{1, 10, 3, 20, 3, 20, 8, 60}, {0, 3, 1, 1, 1.5, 2, 0, 0, 0, 0, 0, 5}},
+	} {
+		for _, storage := range []Storage{AllDense, AllSparse} {
+			s := holes(t, Options{Impute: impute, MissingRows: true, Float: 64, Storage: storage})
+			for v := range want {
+				d := s.Views[v].Cols
+				checkView(t, &s.Views[v], 4, d, func(i, j int) float64 { return want[v][i*d+j] })
+			}
+			notes := strings.Join(s.Reading.Notes, "\n")
+			if !strings.Contains(notes, "a: 2 missing values of 2 features are filled with the "+impute.String()) {
+				t.Errorf("notes %q", notes)
+			}
+		}
+	}
+}
+
+// TestTransform compares with the formulas, of dense and sparse values, and prepares the same samples as new ones.
+func TestTransform(t *testing.T) {
+	row := [][]float64{{0, 3, 1}, {1, 1.5, 2}, nil, {0, 0, 5}}
+	idf := []float64{math.Log(1 + 3.0/1), math.Log(1 + 3.0/2), math.Log(1 + 3.0/3)}
+	for kind, want := range map[Transform]func(x []float64, j int) float64{
+		Log1p: func(x []float64, j int) float64 { return math.Log(1 + x[j]) },
+		CLR: func(x []float64, j int) float64 {
+			g := math.Cbrt((1 + x[0]) * (1 + x[1]) * (1 + x[2]))
+			return math.Log(1 + x[j]/g)
+		},
+		TFIDF: func(x []float64, j int) float64 { return math.Log(1+1e4*x[j]/(x[0]+x[1]+x[2])) * idf[j] },
+	} {
+		for _, storage := range []Storage{AllDense, AllSparse} {
+			s := holes(t, Options{Impute: ImputeMedian, Transform: map[string]Transform{"b": kind}, MissingRows: true, Float: 64,
+				Storage: storage})
+			b := &s.Views[1]
+			for i, x := range row {
+				for j := range x {
+					if got := b.At(i, j); math.Abs(got-want(x, j)) > 1e-12 {
+						t.Errorf("%v: %g at (%d, %d), want %g", kind, got, i, j, want(x, j))
+					}
+				}
+			}
+			if b.Prepared.String() != "median, "+kind.String() || s.Views[0].Prepared.String() != "median" {
+				t.Errorf("prepared %v, %v", s.Views[0].Prepared, b.Prepared)
+			}
+			again := holes(t, Options{AllowNaN: true, MissingRows: true, Float: 64, Storage: storage})
+			if err := again.Prepare([]*Preparation{s.Views[0].Prepared, b.Prepared}); err != nil {
+				t.Fatal(err)
+			}
+			for v := range s.Views {
+				checkView(t, &again.Views[v], 4, s.Views[v].Cols, s.Views[v].At)
+			}
+		}
+	}
+}
+
+func TestPreparationErrors(t *testing.T) {
+	file := "x,y\n1,-2\n3,4\nnan,5\n"
+	for _, c := range []struct {
+		file  string
+		o     Options
+		words []string
+	}{
+		{file, Options{}, []string{"NaN in row 2", "Options.Impute mean or median"}},
+		{file, Options{Impute: ImputeMean, Transform: map[string]Transform{"*": CLR}}, []string{"-2 in row 0, column 1", "clr"}},
+		{file, Options{Impute: ImputeMean, Transform: map[string]Transform{"z": CLR}}, []string{`view "z"`, "the views are a"}},
+		{file, Options{Impute: ImputeMean, AllowNaN: true}, []string{"contradicts"}},
+		{"x,y\nnan,nan\n3,4\n", Options{Impute: ImputeMean}, []string{"only NaN in row 0", "Options.MissingRows"}},
+		{"x,y\n1,nan\n3,nan\n", Options{Impute: ImputeMean}, []string{"only NaN in column 1"}},
+	} {
+		_, err := Read(t.Context(), "a.csv", bytes.NewReader([]byte(c.file)), int64(len(c.file)), c.o)
+		wantError(t, err, c.words...)
+	}
+	s := mustRead(t, "a.csv", []byte("x,y\n1,nan\nnan,nan\n"), Options{AllowNaN: true})
+	fill := &Preparation{Impute: ImputeMean, Fill: []float64{1, 2}}
+	wantError(t, s.Prepare([]*Preparation{fill}), "only NaN in row 1")
+	wantError(t, s.Prepare([]*Preparation{{Transform: TFIDF, IDF: []float64{1}}}), "2 features")
+	wantError(t, s.Prepare(nil), "0 preparations for 1 views")
+}
