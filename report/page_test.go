@@ -420,7 +420,7 @@ func TestWritePredictions(t *testing.T) {
 	if err := WritePredictions(context.Background(), &b, p, f.views, o); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"were assigned by a trained model to ", "Training samples", "samples of the training",
+	for _, want := range []string{"were put by a trained model into ", "Training samples", "samples of the training",
 		"no features that distinguish clusters: a model labelled these samples",
 		"of the samples are farther from the training samples than 95 % of these are", "Histogram of the novelty"} {
 		if !strings.Contains(b.String(), want) {

@@ -15,7 +15,7 @@ func (p *page) summarise(r *result, o *Options, sure *certainty) {
 	p.judge(r, say, warn)
 	done := "were grouped into"
 	if r.predicted {
-		done = "were assigned by a trained model to"
+		done = "were put by a trained model into"
 	}
 	sizes := make([]int, len(p.Rows))
 	for k, row := range p.Rows {
