@@ -77,13 +77,13 @@ func TestErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, cfg := range map[string]Config{
-		"0 clusters for 4":           {},
-		"5 clusters for 4":           {Clusters: 5},
-		"-1 starts":                  {Clusters: 2, Starts: -1},
-		"MaxIter is -1":      {Clusters: 2, MaxIter: -1},
-		"Tol is NaN":           {Clusters: 2, Tol: math.NaN()},
-		"-2 workers":                 {Clusters: 2, Workers: -2},
-		"3 initial labels":             {Clusters: 2, Labels: make([]int, 3)},
+		"0 clusters for 4":               {},
+		"5 clusters for 4":               {Clusters: 5},
+		"-1 starts":                      {Clusters: 2, Starts: -1},
+		"MaxIter is -1":                  {Clusters: 2, MaxIter: -1},
+		"Tol is NaN":                     {Clusters: 2, Tol: math.NaN()},
+		"-2 workers":                     {Clusters: 2, Workers: -2},
+		"3 initial labels":               {Clusters: 2, Labels: make([]int, 3)},
 		"initial label of sample 1 is 2": {Clusters: 2, Labels: []int{0, 2, 1, 1}},
 	} {
 		if _, err := Run(t.Context(), src, cfg); err == nil || !strings.Contains(err.Error(), want) {
