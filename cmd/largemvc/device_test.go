@@ -82,7 +82,7 @@ func TestTrialSteps(t *testing.T) {
 			[]string{"-step", "compile"}, &simdevice.Sim{}, []string{"compiled products_float", "compiled stages_double"}, exitOK,
 		},
 		"copies": {
-			[]string{"-step", "copies"}, &simdevice.Sim{}, []string{"copy to the device", "what was copied comes back"}, exitOK,
+			[]string{"-step", "copies"}, &simdevice.Sim{}, []string{"copy to the device", "copied bytes are unchanged"}, exitOK,
 		},
 		"kernels":  {[]string{"-step", "kernels of 77"}, &simdevice.Sim{}, []string{"add_residual", "trust"}, exitOK},
 		"wrong":    {[]string{"-step", "network of 77"}, &rough{}, []string{"77 × 43, m = 7, float32: loss", ""}, exitError},
