@@ -181,7 +181,7 @@ func TestCUDARefusals(t *testing.T) {
 	}
 
 	for code, say := range map[int]string{
-		221: "libnvidia-ptxjitcompiler.so.1", 222: "driver is older", 223: "CUDA_DISABLE_PTX_JIT",
+		221: "libnvidia-ptxjitcompiler.so.1", 222: "the driver is too old", 223: "CUDA_DISABLE_PTX_JIT",
 	} {
 		fake.Install(fake.Card{Memory: 1 << 30, Capability: 90, Refuse: "no", RefuseAs: code})
 		drv, err := openCard()
