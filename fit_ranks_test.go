@@ -49,10 +49,7 @@ func cut(x [][]float32, lo, hi int) (out []largemvc.View) {
 type rankWork func(ctx context.Context, rank int, world machine.Comm, views []largemvc.View) (*largemvc.Clustering, error)
 
 // onRanks runs work on ranks that begin at the given samples of n, and returns what each of them found.
-func onRanks(
-	ctx context.Context, x [][]float32, n int, starts []int,
-	work rankWork,
-) ([]*largemvc.Clustering, []error) {
+func onRanks(ctx context.Context, x [][]float32, n int, starts []int, work rankWork) ([]*largemvc.Clustering, []error) {
 	found, errs := make([]*largemvc.Clustering, len(starts)), make([]error, len(starts))
 	var wg sync.WaitGroup
 	for r, c := range comm.Local(len(starts)) {
@@ -147,8 +144,7 @@ func TestRanksHaveTheBitsOfOneProcess(t *testing.T) {
 		},
 		"z-scores, no noise": {
 			largemvc.Paper(largemvc.Config{
-				Clusters: 4, Epochs: 2, Preprocess: largemvc.PreprocessZScore,
-				Noise: &largemvc.NoNoise{},
+				Clusters: 4, Epochs: 2, Preprocess: largemvc.PreprocessZScore, Noise: &largemvc.NoNoise{},
 			}),
 			[]cutting{{9001, []int{0, 2048, 4096}}},
 		},
@@ -454,18 +450,21 @@ func TestRanksPanic(t *testing.T) {
 // TestRanksEndTogether: a context that ends on one rank, or ErrStop, ends the training on all of them at the same epoch.
 func TestRanksEndTogether(t *testing.T) {
 	const n = 3000
-	for name, status := range map[string]largemvc.Status{"cancel": largemvc.Cancelled, "stop": largemvc.Stopped} {
+	for name, status := range map[string]largemvc.Status{
+		"cancel": largemvc.Cancelled, "stop": largemvc.Stopped,
+		"cancel, drawn": largemvc.Cancelled, "stop, drawn": largemvc.Stopped,
+	} {
 		t.Run(name, func(t *testing.T) {
 			found, errs := onRanks(t.Context(), rankViews(n), n, []int{0, 1024, 2048},
 				func(ctx context.Context, rank int, world machine.Comm, views []largemvc.View) (*largemvc.Clustering, error) {
 					ctx, cancel := context.WithCancel(ctx)
 					defer cancel()
 					c := ranksConfig()
-					c.Machine.Comm = world
-					c.Epochs = 1000
+					c.Machine.Comm, c.Epochs = world, 1000
+					c.FitSamples = 1500 * strings.Count(name, "drawn") // 0: all
 					c.Progress = func(e largemvc.Progress) error {
 						if rank == 1 && e.Epoch == 4 {
-							if name == "stop" {
+							if status == largemvc.Stopped {
 								return largemvc.ErrStop
 							}
 							cancel()
@@ -478,7 +477,7 @@ func TestRanksEndTogether(t *testing.T) {
 				if c == nil || c.Epochs != 4 || c.Status != status || len(c.Labels) == 0 {
 					t.Fatalf("rank %d: %v, error %v", rank, c, errs[rank])
 				}
-				if name == "cancel" != errors.Is(errs[rank], context.Canceled) {
+				if (status == largemvc.Stopped) == errors.Is(errs[rank], context.Canceled) {
 					t.Errorf("rank %d: error %v", rank, errs[rank])
 				}
 			}

@@ -46,7 +46,7 @@ func TestAnnData(t *testing.T) {
 	}
 }
 
-// TestAnnDataKnown reads labels of which some are missing.
+// TestAnnDataKnown reads labels, some of them missing.
 func TestAnnDataKnown(t *testing.T) {
 	for column, want := range map[string]string{"obs/kind": "B NK T: 0 1 2 0 1 -1", "count": "0 1 2: 0 0 0 0 1 1 1 -1 2"} {
 		l, err := ReadKnown(context.Background(), "testdata/cells.h5ad", Options{Labels: column})

@@ -105,8 +105,8 @@ func (p *Preparation) fill(s *Set, v int) error {
 		return nil
 	})
 	if holes > 0 {
-		s.Reading.Notes = append(s.Reading.Notes, fmt.Sprintf("%s: %d missing values of %d features are filled with "+
-			"the %v of the training samples (%.2g %% of the values)", view.Name, holes, len(columns), p.Impute,
+		s.Reading.Notes = append(s.Reading.Notes, fmt.Sprintf("%s: missing values are filled with the %v of the training "+
+			"samples: %d in %d of %d features (%.2g %% of the values)", view.Name, p.Impute, holes, len(columns), view.Cols,
 			100*float64(holes)/(float64(view.Rows)*float64(view.Cols))))
 	}
 	return err

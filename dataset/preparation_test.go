@@ -39,7 +39,7 @@ func TestImpute(t *testing.T) {
 				checkView(t, &s.Views[v], 4, d, func(i, j int) float64 { return want[v][i*d+j] })
 			}
 			notes := strings.Join(s.Reading.Notes, "\n")
-			if !strings.Contains(notes, "a: 2 missing values of 2 features are filled with the "+impute.String()) {
+			if !strings.Contains(notes, "filled with the "+impute.String()+" of the training samples: 2 in 2 of ") {
 				t.Errorf("notes %q", notes)
 			}
 		}

@@ -6,9 +6,11 @@ import (
 	"go/doc"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -51,6 +53,43 @@ func TestLinks(t *testing.T) {
 	if seen < 100 {
 		t.Errorf("%d links", seen)
 	}
+}
+
+// TestNamedPages wants every page that code, help, scripts or pages name by its path to exist.
+func TestNamedPages(t *testing.T) {
+	page := regexp.MustCompile(`\b(?:docs|studies|examples|internal|tools)/[\w/-]+\.md\b`)
+	seen := 0
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && d.Name() == ".git":
+			return fs.SkipDir
+		case d.IsDir() || path == "studies/tried.md": // which names pages of old commits
+			return nil
+		case filepath.Ext(path) != "" && !slices.Contains(strings.Fields(".go .md .py .toml .txt .yml .cff"), filepath.Ext(path)):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for _, name := range page.FindAllString(string(text), -1) {
+			if seen++; !isFile(name) {
+				t.Errorf("%s names %s, which is not there", path, name)
+			}
+		}
+		return nil
+	})
+	if err != nil || seen < 60 {
+		t.Errorf("%d names of pages, %v", seen, err)
+	}
+}
+
+// isFile says whether there is a file at a path from the root.
+func isFile(path string) bool {
+	info, err := os.Stat(filepath.FromSlash(path))
+	return err == nil && info.Mode().IsRegular()
 }
 
 func read(t *testing.T, file string) string {

@@ -23,7 +23,7 @@ type result struct {
 	h         mat.Matrix
 	judged    judged
 	centroids *mat.Dense
-	unit      bool // clusters are those of the rows of h at norm 1
+	unit      bool // k-means clustered the rows of h at norm 1
 
 	views     []string // names, for readers
 	dims      []int

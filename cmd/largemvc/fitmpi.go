@@ -252,14 +252,15 @@ func (o *fitOptions) sayRanks(stderr io.Writer, w world, data *shards) {
 
 // readLabelsOf reads the labels of all kinds for a process that has samples [lo, hi).
 func (o *fitOptions) readLabelsOf(ctx context.Context, in *input, lo, hi int) error {
-	if err := o.readKnown(ctx, in); err != nil {
+	// The classes of -labels come first: where both are given, they count the clusters, as for one process.
+	if err := errors.Join(o.readClassesOf(ctx, in), o.readKnown(ctx, in)); err != nil {
 		return err
 	}
 	if o.config.Known != nil {
 		o.config.Known = o.config.Known[lo:hi]
 	}
-	if err := o.readClassesOf(ctx, in); err != nil || o.startLabels == "" {
-		return err
+	if o.startLabels == "" {
+		return nil
 	}
 	anchors := cmp.Or(o.config.Anchors, o.config.Clusters)
 	labels, err := o.readStartLabels(ctx, o.startLabels, in.samples, anchors, nil)

@@ -436,14 +436,15 @@ func TestMPIFromDisk(t *testing.T) {
 	for i := range 9000 {
 		classes, begin = classes+fmt.Sprintf("%d,class %d\n", i, i%4), begin+fmt.Sprintf("%d,%d\n", i, i%3)
 	}
-	for name, text := range map[string]string{"classes.csv": classes, "begin.csv": begin} {
+	known := "sample,label\n8,class 0\n9,class 1\n16,class 0\n21,class 1\n" // fewer classes, which count no clusters
+	for name, text := range map[string]string{"classes.csv": classes, "begin.csv": begin, "known.csv": known} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	lines := regexp.MustCompile(`"(?:loss_last|acc|structure|missing_rate)":[^,]*|"cluster_sizes":\[[^]]*`)
 	for name, flags := range map[string]string{
-		"drawn":   "-fit-samples 800 -labels classes.csv -epochs 4",
+		"drawn":   "-fit-samples 800 -labels classes.csv -known known.csv -epochs 4",
 		"labels":  "-fit-samples 700 -clusters 3 -start-labels begin.csv -epochs 3",
 		"bounded": "-clusters 3 -epochs 3 -neighbors none -preset paper -start-labels begin.csv -max-memory 40",
 	} {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/dataset/views"
 	"github.com/largemvc/largemvc/internal/progress"
 	"github.com/largemvc/largemvc/machine"
 	"github.com/largemvc/largemvc/score"
@@ -27,6 +29,9 @@ func (o *predictOptions) predictFromDisk(
 	model, err := largemvc.Load(o.model)
 	if err != nil {
 		return err
+	}
+	if by, err := views.Preparations(model); err != nil || by != nil {
+		return cmp.Or(err, errors.New("the model fills or transforms values, which then must be in memory: leave out -from-disk"))
 	}
 	model = model.WithMachine(machine.Options{Workers: o.workers, Device: o.device})
 	o.progress = readingProgress(bar, began)

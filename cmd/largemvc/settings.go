@@ -16,8 +16,8 @@ func (f *flags) settingFlags() {
 	f.group("Settings by name")
 	f.value(setting{f}, "set", "`FIELD=VALUE` of Config by its name, for example Neighborhood.Steps=8; give it several times. "+
 		"By default\nfields have the values of their flags")
-	f.string(&f.file, "config", "`FILE` of JSON, an object with fields of Config and flags by their names (docs/recipes.md); "+
-		"flags that are\ngiven win; none by default")
+	f.string(&f.file, "config", "`FILE` of JSON, an object with fields of Config and flags by their names; "+
+		"flags that are given win\n(examples/recipes/README.md). None by default")
 }
 
 // setting is the flag.Value of -set.

@@ -126,7 +126,7 @@ func (b *basis) removeSpan(ctx context.Context, count int) error {
 	})
 }
 
-// among orthonormalises the first count rows of the block among themselves. It drops rows of which at most tol of their length
+// among orthonormalises the first count rows of the block among themselves. It drops a row if at most tol of its length
 // remains, moves the others to the front and returns their number.
 func (b *basis) among(count int, tol float64) int {
 	var blas gonum.Implementation
