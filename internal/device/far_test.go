@@ -9,6 +9,7 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/testrig/ptx"
 	"github.com/largemvc/largemvc/internal/testrig/simdevice"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
 // farRows is how many rows lie, as kernels see it, before those that are there. With strides of 8 the numbers of elements are far
@@ -260,6 +261,7 @@ func kernelOver(name string, l Launch, size int64, args []any) (rowKernel, bool)
 
 // Kernels find rows whose elements have numbers beyond 32 bits: the last rows of 2³⁰ and more give the bits that they give alone.
 func TestFarRows(t *testing.T) {
+	testutil.Long(t, "every kernel twice")
 	moved := map[string]int{}
 	count := func(d *distant) {
 		for name, n := range d.moved {

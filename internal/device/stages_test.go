@@ -355,15 +355,15 @@ func TestLowestOfFew(t *testing.T) {
 // the rows alone leaves them here.
 func TestProductsAreAskedForBefore(t *testing.T) {
 	p := makeProblem(t, shape(300, 3, 1, 6, 5), 0.2, 8)
-	x, use := views[float32](p), rows.Use{Columns: 5000, Keep: 4}
+	x, use := views[float32](p), rows.Use{Columns: 1000, Keep: 4}
 	drv := &simdevice.Sim{}
 	r, err := NewRows(drv, x, p.present, use)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.most = 100 * 5000 * 4
+	r.most = 100 * 1000 * 4
 	before, total, _ := drv.Memory()
-	columns, bias := [][]float32{make([]float32, 5000*6), make([]float32, 5000*5)}, make([]float64, 2*5000)
+	columns, bias := [][]float32{make([]float32, 1000*6), make([]float32, 1000*5)}, make([]float64, 2*1000)
 	if _, _, err := r.Nearest(t.Context(), columns, bias, 4, 0); err != nil {
 		t.Fatal(err)
 	}
