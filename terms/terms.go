@@ -138,7 +138,7 @@ func NewHeldOut(ctx context.Context, views []largemvc.View, c HeldOutConfig) (*H
 	case c.Directions < 0:
 		return nil, fmt.Errorf("largemvc: Directions is %d, want 0 (the default) or more", c.Directions)
 	case !(c.Penalty >= 0) || math.IsInf(c.Penalty, 1):
-		return nil, fmt.Errorf("largemvc: Penalty is %g", c.Penalty)
+		return nil, fmt.Errorf("largemvc: Penalty is %g, want 0 (0.001) or a finite number above it", c.Penalty)
 	case c.Workers < 0:
 		return nil, fmt.Errorf("largemvc: Workers is %d, want 0 (GOMAXPROCS) or more", c.Workers)
 	}

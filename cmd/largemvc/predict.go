@@ -338,9 +338,8 @@ const (
 
 // drift says whether the samples are like the training samples.
 func (p *prediction) drift() string {
-	text := fmt.Sprintf("%s of the samples are farther from the training than 95 %% of its own (5 %% are to be "+
-		"expected); median "+
-		"novelty %.2f", percent(p.Novel), *p.Novelty)
+	text := fmt.Sprintf("%s of the samples are farther from the training samples than 95 %% of these are (5 %% are to be "+
+		"expected); median novelty %.2f", percent(p.Novel), *p.Novelty)
 	switch {
 	case *p.Novel >= muchDrift:
 		return text + ": these samples are not like the training samples, and their labels say little"

@@ -89,6 +89,7 @@ func TestRule(t *testing.T) {
 		want                score.Judgement
 	}{
 		{"equal", figures(0.9, 0.1, 0.5), figures(0.9, 0.1, 0.5), 10, 0, score.StructureNone},
+		{"a little more", figures(0.62, 1, 0.5), figures(0.5, 1, 0.5), 10, 0, score.StructureNone},
 		{"stable with gaps", figures(0.9, 0.1, 0.5), figures(0.3, 2, 0.1), 10, 0, score.StructureClear},
 		{"more stable, no gaps", figures(0.4, 1.6, 0.1), figures(0.1, 2, 0), 10, 0, score.StructureWeak},
 		{"unstable", figures(0.3, 0.3, 0.1), figures(0.2, 2, 0.1), 10, 0, score.StructureWeak},
@@ -99,14 +100,18 @@ func TestRule(t *testing.T) {
 	} {
 		r := &Result{Data: c.data, Dimension: c.dimension, Sparsity: c.sparsity}
 		r.Normal, r.Uniform, r.Shuffled = c.null, c.null, c.null
-		for range splits {
-			r.trials = append(r.trials, trial{Figures: c.data})
-		}
+		r.groups = []Figures{c.data, c.data}
 		for kind := range r.nulls {
 			r.nulls[kind] = []Figures{c.null, c.null}
 		}
 		if got := r.judge(); got != c.want {
 			t.Errorf("%s: %v, want %v (excess %g, contrast %g)", c.name, got, c.want, r.Excess, r.contrast())
+		}
+		if r.repeated = true; c.name == "a little more" {
+			c.want = score.StructureWeak
+		}
+		if got := r.judge(); got != c.want {
+			t.Errorf("%s, repeated: %v, want %v", c.name, got, c.want)
 		}
 	}
 }

@@ -118,7 +118,7 @@ var kinds = [2]func(r *rand.Rand) float64{
 }
 
 // measure returns the means of the splits of one draw.
-func (m *null) measure(ctx context.Context, kind, draw int, o Options) (Figures, error) {
+func (m *null) measure(ctx context.Context, kind, draw, splits int, o Options) (Figures, error) {
 	number := 1 + kind + allKinds*draw
 	var d *data
 	if kind < len(kinds) {
@@ -134,8 +134,8 @@ func (m *null) measure(ctx context.Context, kind, draw int, o Options) (Figures,
 		}
 	}
 	var of []Figures
-	for s := range drawSplits {
-		t, err := measure(ctx, d, o, uint64(splits+number*drawSplits+s), false)
+	for s := range splits {
+		t, err := measure(ctx, d, o, splitNumber(number, s), false)
 		if err != nil {
 			return Figures{}, err
 		}

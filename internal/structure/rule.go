@@ -9,10 +9,13 @@ import (
 // The constants of the rule were chosen on the noise and on the data sets of studies/structure. That program prints how often the
 // rule errs, also with one kind of noise left out of the choice.
 const (
-	// enough is the Excess from which the rows are more clustered than null data.
-	enough = 1.5
+	// enough is the Excess from which the rows are more clustered than null data, and enoughRepeated after a repetition, where
+	// figures vary less.
+	enough, enoughRepeated = 1.5, 1.1
 	// sure is the Excess from which the clusters may be clear.
 	sure = 3
+	// certain is the Excess from which a judgement on few rows is not repeated.
+	certain = 4
 	// plain is the gain over the first null data above which no more null data are drawn.
 	plain = 1
 	// hopeless is the loss against the first null data from which no more null data are drawn.
@@ -39,20 +42,7 @@ func (r *Result) gain() float64 {
 	for _, draws := range r.nulls {
 		most = max(most, meanClustered(draws))
 	}
-	return r.clusteredData() - most
-}
-
-// clusteredData returns the mean over the trials, in groups as large as a draw of null data has.
-func (r *Result) clusteredData() float64 {
-	var of []Figures
-	for t := 0; t < len(r.trials); t += drawSplits {
-		var some []Figures
-		for _, x := range r.trials[t:min(t+drawSplits, len(r.trials))] {
-			some = append(some, x.Figures)
-		}
-		of = append(of, average(some))
-	}
-	return meanClustered(of)
+	return meanClustered(r.groups) - most
 }
 
 // meanClustered returns the mean over draws.
@@ -96,9 +86,12 @@ func (r *Result) Curved() bool {
 // judge sets Excess and returns the judgement.
 func (r *Result) judge() score.Judgement {
 	r.Excess = r.gain() / r.deviation()
-	contrast := r.contrast()
+	contrast, least := r.contrast(), enough
+	if r.repeated {
+		least = enoughRepeated
+	}
 	switch {
-	case r.Excess < enough || r.Curved():
+	case r.Excess < least || r.Curved():
 		return score.StructureNone
 	case r.Data.Stability >= distinctStability && contrast >= distinctContrast,
 		r.Excess >= sure && r.Data.Stability >= clearStability && contrast >= clearContrast:

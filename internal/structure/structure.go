@@ -88,8 +88,10 @@ type Result struct {
 	Dimension float64 // of the data
 	Excess    float64 // standard deviations of null data by which the rows are more clustered; see rule.go
 
-	trials []trial
-	nulls  [allKinds][]Figures // of each kind, a mean for each draw
+	trials   []trial
+	groups   []Figures           // means over as many splits of the rows as each null data has
+	repeated bool                // with more splits
+	nulls    [allKinds][]Figures // of each kind, a mean for each draw
 }
 
 // Choose returns the numbers of the samples to judge, of n, in increasing order. They are drawn by Options.Seed.
@@ -151,8 +153,8 @@ const (
 )
 
 // measure sets the figures of the rows, of null data, and the agreement between single views. It draws no more null data if the
-// rows are far more or far less clustered than the first ones. It draws no more null data of a kind that is far less clustered
-// than another kind.
+// rows are far less clustered than the first ones, or far more and not few. It draws no more null data of a kind that is far less
+// clustered than another kind. For few rows it then repeats what is undecided, with more splits.
 func (r *Result) measure(ctx context.Context, all *data, null *null, o Options) error {
 	one := o
 	one.Workers = 1
@@ -160,8 +162,8 @@ func (r *Result) measure(ctx context.Context, all *data, null *null, o Options) 
 	for kind := range r.nulls {
 		r.nulls[kind] = make([]Figures, draws)
 	}
-	drawn := func(kind, draw int) (err error) {
-		r.nulls[kind][draw], err = null.measure(ctx, kind, draw, one)
+	drawn := func(kind, draw, splits int) (err error) {
+		r.nulls[kind][draw], err = null.measure(ctx, kind, draw, splits, one)
 		return err
 	}
 	const early = len(r.nulls)
@@ -171,7 +173,7 @@ func (r *Result) measure(ctx context.Context, all *data, null *null, o Options) 
 		case t < splits:
 			r.trials[t], err = measure(ctx, all, one, uint64(t), true)
 		case t < splits+early:
-			err = drawn(t-splits, 0)
+			err = drawn(t-splits, 0, drawSplits)
 		default:
 			agreement, err = all.agreementOfViews(ctx, one)
 		}
@@ -186,23 +188,28 @@ func (r *Result) measure(ctx context.Context, all *data, null *null, o Options) 
 	for kind := range r.nulls {
 		r.nulls[kind] = r.nulls[kind][:1]
 	}
+	r.group(r.trials, drawSplits)
 	r.summarise()
 	gain := r.gain()
-	if gain >= plain || gain < -hopeless {
+	few := r.Rows <= fewRows
+	if gain >= plain && !few || gain < -hopeless {
 		return nil
 	}
 	var near []int // kinds that may be the most clustered
 	for kind, x := range r.nulls {
-		if r.clusteredData()-meanClustered(x) < gain+plain {
+		if meanClustered(r.groups)-meanClustered(x) < gain+plain {
 			near = append(near, kind)
 			r.nulls[kind] = r.nulls[kind][:draws]
 		}
 	}
 	err = parallel.For(ctx, o.Workers, len(near)*(draws-1), func(_, t int) error {
-		return drawn(near[t%len(near)], 1+t/len(near))
+		return drawn(near[t%len(near)], 1+t/len(near), drawSplits)
 	})
 	r.summarise()
-	return err
+	if excess := r.gain() / r.deviation(); err != nil || !few || excess <= 0 || excess >= certain || r.Curved() {
+		return err
+	}
+	return r.repeat(ctx, all, null, agreement, near, one, o.Workers)
 }
 
 // summarise sets the means over the trials and over the draws of null data.
@@ -210,14 +217,12 @@ func (r *Result) summarise() {
 	for kind, to := range []*Figures{&r.Normal, &r.Uniform, &r.Shuffled} {
 		*to = average(r.nulls[kind])
 	}
-	var of []Figures
 	r.Sparsity, r.Dimension = 0, 0
 	for _, t := range r.trials {
-		of = append(of, t.Figures)
 		r.Sparsity += t.sparsity / float64(len(r.trials))
 		r.Dimension += t.dimension / float64(len(r.trials))
 	}
-	r.Data = average(of)
+	r.Data = average(r.groups)
 }
 
 // average returns the means of figures.

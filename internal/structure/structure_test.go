@@ -184,6 +184,34 @@ func TestWorkersDoNotMatter(t *testing.T) {
 	}
 }
 
+// What is in doubt is repeated with more splits if rows are few, and not otherwise.
+func TestFewRowsAreRepeated(t *testing.T) {
+	for n, want := range map[int]bool{150: true, 220: false} {
+		views := planted(rand.New(rand.NewPCG(3, 4)), n, 3, 3, 30, 20)
+		var first *Result
+		for _, workers := range []int{1, 4} {
+			o := options(3, 1)
+			o.Workers = workers
+			r, err := Judge(t.Context(), views, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			groups := splits / drawSplits
+			if want {
+				groups = moreGroups
+			}
+			if r.repeated != want || len(r.groups) != groups {
+				t.Errorf("%d rows: repeated %v, %d groups, want %v and %d", n, r.repeated, len(r.groups), want, groups)
+			}
+			if first == nil {
+				first = r
+			} else if !reflect.DeepEqual(r, first) {
+				t.Errorf("%d rows: 4 goroutines give %+v, want %+v", n, r, first)
+			}
+		}
+	}
+}
+
 func TestUnknown(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 4))
 	normal := func(n int) []view.View { return pair(n, 8, 20, func(_, _ int) float64 { return r.NormFloat64() }) }

@@ -22,14 +22,12 @@ func ablation(ctx context.Context, s *study) error {
 		{"LargeMvC-Net, P detached", largemvc.Config{Anchor: &largemvc.Procrustes{Detach: true}}},
 		{"paper preset, untrained", largemvc.Config{Epochs: largemvc.None}},
 	}
-	plainly := *s
-	plainly.protocol = plain
 	var methods []row
 	for _, m := range variants {
 		m.config = presets.Paper.Of(m.config)
 		methods = append(methods, row{name: m.name, run: m.scored})
 	}
-	got, err := plainly.scoreAll(ctx, "ablation", s.sets, methods)
+	got, err := s.scoreAll(ctx, "ablation", s.sets, methods)
 	if err != nil {
 		return err
 	}

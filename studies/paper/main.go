@@ -34,6 +34,7 @@ func experiments() []experiment {
 		{"ablation", "the network without its modules", ablation},
 		{"time", "time and memory as the number of samples grows", timing},
 		{"convergence", "the loss, the objective and the noise along training", convergence},
+		{"protocol", "how much of the published figures is the published protocol", protocol},
 		{"sensitivity", "layers, anchors and the thresholds learned", sensitivity},
 	}
 }
@@ -97,7 +98,7 @@ func (s *study) runAll(ctx context.Context, chosen []experiment, stdout io.Write
 		if err := e.run(ctx, s); err != nil {
 			return fmt.Errorf("%s: %w", e.name, err)
 		}
-		fmt.Fprintf(stdout, "%s: %s (%s)\n", e.name, s.path(s.pageName(e.name)+".md"), time.Since(began).Round(time.Second/10))
+		fmt.Fprintf(stdout, "%s: %s (%s)\n", e.name, s.path(e.name+".md"), time.Since(began).Round(time.Second/10))
 	}
 	if s.page == "" {
 		return nil

@@ -46,7 +46,7 @@ func folder(t *testing.T) string {
 // small returns a study of the two sets.
 func smallStudy(t *testing.T) *study {
 	t.Helper()
-	s := &study{data: folder(t), out: t.TempDir(), draws: 2, epochs: 3, protocol: plain, stderr: io.Discard}
+	s := &study{data: folder(t), out: t.TempDir(), draws: 2, epochs: 3, stderr: io.Discard}
 	if err := s.prepare(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -195,16 +195,16 @@ func TestTableAgainstFits(t *testing.T) {
 	}
 }
 
+// Labels pick the epoch of the highest purity among the fits of all epochs.
 func TestPublishedProtocol(t *testing.T) {
 	s := smallStudy(t)
-	s.protocol = published
 	d := s.sets[0]
-	got, err := models()[0].scored(context.Background(), s, d, 1)
+	got, err := presetCourse(largemvc.Config{})(context.Background(), s, d, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	best := -1.0
-	for _, epochs := range []int{largemvc.None, 1, 2} { // those up to 3
+	for i, epochs := range []int{largemvc.None, 1, 2} { // those up to 3
 		c, err := largemvc.Fit(context.Background(), d.Views, largemvc.Config{Clusters: 3, Epochs: epochs, Seed: 1})
 		if err != nil {
 			t.Fatal(err)
@@ -213,20 +213,26 @@ func TestPublishedProtocol(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		best = max(best, 100*e.Purity)
+		if best = max(best, 100*e.Purity); got.ACC[i] != 100*e.ACC || got.Epochs[i] != max(epochs, 0) {
+			t.Errorf("epoch %d: %v of %v, want %v", epochs, got.ACC[i], got.Epochs[i], 100*e.ACC)
+		}
 	}
-	if got.ACC != best || !strings.HasPrefix(got.Note, "epoch ") {
+	if got.Purity[got.picked()] != best || len(got.ACC) != 3 {
 		t.Errorf("%+v, want the best purity %v", got, best)
 	}
-	if err := table(context.Background(), s); err != nil {
-		t.Fatal(err)
+}
+
+// The rate falls when the loss has not fallen for more than 15 epochs, as PyTorch's ReduceLROnPlateau has it.
+func TestPlateau(t *testing.T) {
+	p := plateau{rate: 1, best: math.Inf(1)}
+	var rates []float64
+	for epoch := range 40 {
+		rates = append(rates, p.after(max(5-float64(epoch), 3)))
 	}
-	page, err := os.ReadFile(s.path("table-published.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(page), "majority-mapped purity") || !strings.Contains(string(page), "labels choose the epoch") {
-		t.Error("the page does not say what its protocol is")
+	for epoch, want := range map[int]float64{0: 1, 17: 1, 18: 0.3, 33: 0.3, 34: 0.09} {
+		if rates[epoch] != want {
+			t.Errorf("after epoch %d the rate is %v, want %v", epoch, rates[epoch], want)
+		}
 	}
 }
 
@@ -332,7 +338,6 @@ func TestRunErrors(t *testing.T) {
 	}{
 		{nil, "no experiment named"},
 		{[]string{"cooking"}, `no experiment "cooking"`},
-		{[]string{"table", "-protocol", "best"}, `protocol "best"`},
 		{[]string{"table", "-draws", "0"}, "0 draws"},
 		{[]string{"table", "-page", "x.md"}, "-page and -without are for all"},
 		{[]string{"all", "-without", "time,dancing"}, `no experiment "dancing"`},

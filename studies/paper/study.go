@@ -23,7 +23,6 @@ type study struct {
 	epochs                int
 	limit                 int
 	quick, png, sameState bool
-	protocol              string
 
 	stderr io.Writer
 	sets   []*sets.Set
@@ -34,11 +33,6 @@ type study struct {
 	}
 	pages []page // published so far
 }
-
-const (
-	plain     = "plain"
-	published = "published"
-)
 
 func (s *study) register(f *flag.FlagSet) {
 	f.StringVar(&s.data, "data", "", "a file, or a folder of files, of multi-view data with labels (.npz, "+
@@ -59,16 +53,10 @@ func (s *study) register(f *flag.FlagSet) {
 	f.BoolVar(&s.png, "png", false, "write figures as PNG too")
 	f.BoolVar(&s.sameState, "same-state", false,
 		"take finished work of another build of this program: nothing that it measures has changed")
-	f.StringVar(&s.protocol, "protocol", plain, "of table: plain (one-to-one matching, last epoch), or "+
-		"published: as the paper's code does it, majority-mapped purity under the name ACC, at the epoch "+
-		"that the labels choose")
 }
 
 // prepare checks the flags and opens the data.
 func (s *study) prepare(ctx context.Context) error {
-	if s.protocol != plain && s.protocol != published {
-		return fmt.Errorf("protocol %q; have %s and %s", s.protocol, plain, published)
-	}
 	if s.draws < 1 || s.epochs < 1 || s.limit < 0 {
 		return fmt.Errorf("%d draws, %d epochs, limit %d", s.draws, s.epochs, s.limit)
 	}
@@ -93,14 +81,6 @@ func (s *study) prepare(ctx context.Context) error {
 }
 
 func (s *study) path(name string) string { return filepath.Join(s.out, name) }
-
-// pageName is the name of an experiment's files, with a separate name for the published protocol.
-func (s *study) pageName(name string) string {
-	if name == "table" && s.protocol == published {
-		return name + "-" + published
-	}
-	return name
-}
 
 // draw returns the set in the order of a draw.
 func (s *study) draw(d *sets.Set, draw int) *sets.Set {

@@ -75,48 +75,18 @@ func accuracyOn(d *sets.Set) func(labels []int) (float64, error) {
 	}
 }
 
-// score compares labels with classes as the protocol wants it.
+// score compares labels with classes.
 func (s *study) score(d *sets.Set, labels []int) (scores, error) {
 	e, err := largemvc.Evaluate(d.Labels, labels)
 	if err != nil {
 		return scores{}, err
 	}
-	acc := e.ACC
-	if s.protocol == published {
-		acc = e.Purity
-	}
-	return scores{ACC: 100 * acc, NMI: 100 * e.NMI, ARI: 100 * e.ARI}, nil
+	return scores{ACC: 100 * e.ACC, NMI: 100 * e.NMI, ARI: 100 * e.ARI}, nil
 }
 
-// publishedEpochs are those that the published protocol lets the labels choose from.
-var publishedEpochs = []int{0, 1, 2, 5, 10, 20, 35, 50, 75, 100}
-
-// scored trains the network; with the published protocol, once for every epoch to choose from.
+// scored trains the network.
 func (m model) scored(ctx context.Context, s *study, d *sets.Set, draw int) (scores, error) {
-	c := s.configFor(m.config, d, draw)
-	if s.protocol != published || c.Epochs == largemvc.None {
-		return s.fitted(ctx, d, c)
-	}
-	var best scores
-	last := c.Epochs
-	for _, epoch := range publishedEpochs {
-		if epoch > last {
-			break
-		}
-		c.Epochs = epoch
-		if epoch == 0 {
-			c.Epochs = largemvc.None
-		}
-		got, err := s.fitted(ctx, d, c)
-		if err != nil {
-			return scores{}, err
-		}
-		if epoch == 0 || got.ACC > best.ACC {
-			best = got
-			best.Note = fmt.Sprintf("epoch %d", epoch)
-		}
-	}
-	return best, nil
+	return s.fitted(ctx, d, s.configFor(m.config, d, draw))
 }
 
 func (s *study) fitted(ctx context.Context, d *sets.Set, c largemvc.Config) (scores, error) {
@@ -144,7 +114,7 @@ func (s *study) scoreAll(ctx context.Context, title string, chosen []*sets.Set, 
 					continue
 				}
 				jobs = append(jobs, work.Job[scores]{
-					Key:  fmt.Sprintf("%s | %s | draw %d | epochs %d | %s", d.About(), m.name, draw, s.epochs, s.protocol),
+					Key:  fmt.Sprintf("%s | %s | draw %d | epochs %d", d.About(), m.name, draw, s.epochs),
 					Name: fmt.Sprintf("%s: %s, %s, draw %d", title, d.Name, m.name, draw),
 					Do: func(ctx context.Context) (scores, error) {
 						d := s.draw(d, draw)
@@ -198,13 +168,9 @@ func table(ctx context.Context, s *study) error {
 	if err != nil {
 		return err
 	}
-	title, first := "Clustering scores", "ACC"
-	if s.protocol == published {
-		title, first = "Clustering scores by the published code's protocol", "ACC (majority-mapped purity)"
-	}
-	shown := tables.Grid{Name: s.pageName("table"), Plain: true, Header: []string{"method", "mean ACC", "mean NMI", "mean " +
+	shown := tables.Grid{Name: "table", Plain: true, Header: []string{"method", "mean ACC", "mean NMI", "mean " +
 		"ARI", "time"}}
-	all := tables.Grid{Name: s.pageName("table") + "-draws", Header: []string{"method"}}
+	all := tables.Grid{Name: "table-draws", Header: []string{"method"}}
 	unit := 0
 	for i, d := range s.sets {
 		shown.Header = append(shown.Header, d.Name)
@@ -246,7 +212,7 @@ func table(ctx context.Context, s *study) error {
 	}
 	shown.Rank()
 	return s.publish(page{
-		name: s.pageName("table"), title: title, caption: tableCaption(s, first, kept, len(s.sets)*s.draws), notes: tableNotes,
+		name: "table", title: "Clustering scores", caption: tableCaption(kept, len(s.sets)*s.draws), notes: tableNotes,
 		tables: []tables.Grid{shown}, data: []tables.Grid{all},
 	})
 }
@@ -272,19 +238,13 @@ func overSets(got [][][]scores, row int, of func(scores) float64) tables.Cell {
 }
 
 const tableNotes = "The paper's own data sets cannot be had here, and its figures cannot be set beside these: its code " +
-	"prints majority-mapped purity under the name ACC, at the epoch that the labels choose (`-protocol published` does the " +
-	"same, for comparison), and tunes L and m to every set. Here nothing is tuned to a set, for us or for the others. The " +
+	"prints majority-mapped purity under the name ACC, at the epoch that the labels choose (see the published protocol " +
+	"below), and tunes L and m to every set. Here nothing is tuned to a set, for us or for the others. The " +
 	"constants of the default preset were chosen on public sets that may be among these (`studies/quality` names them): its " +
 	"figures are optimistic as far as they are."
 
-func tableCaption(s *study, first string, kept, runs int) string {
-	text := first + " of each set in %, and the means of three measures over the sets. "
-	if s.protocol == published {
-		text = fmt.Sprintf("**Protocol of the published code**: under the name ACC its majority-mapped "+
-			"purity, each cluster counting for its most frequent class; "+
-			"scores at the epoch, of %v up to %d, at which that is highest, so that labels choose the "+
-			"epoch. ", publishedEpochs, s.epochs) + text
-	}
+func tableCaption(kept, runs int) string {
+	text := "ACC of each set in %, and the means of three measures over the sets. "
 	text += fmt.Sprintf("*Time* is processor time, all threads together, in that of the trained paper preset: the geometric "+
 		"mean over the "+
 		"sets. NMI, ARI, seconds and deviations over the draws are in the data of each set. The default preset gave its "+

@@ -1,0 +1,352 @@
+package main
+
+import (
+	"context"
+	_ "embed" // of the published network
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/studies/internal/presets"
+	"github.com/largemvc/largemvc/studies/internal/sets"
+	"github.com/largemvc/largemvc/studies/internal/tables"
+	"github.com/largemvc/largemvc/studies/internal/work"
+)
+
+//go:embed published.py
+var publishedCode string
+
+// course has the scores of a network along its training, the start first, in per cent.
+type course struct {
+	Epochs      []int
+	ACC, Purity []float64
+}
+
+// picked is the place of the epoch that labels pick by majority-mapped purity, the first of equal ones.
+func (c course) picked() int {
+	best := 0
+	for i, p := range c.Purity {
+		if p > c.Purity[best] {
+			best = i
+		}
+	}
+	return best
+}
+
+// protocolEpochs are the epochs of the library's own networks from which labels pick.
+var protocolEpochs = []int{0, 1, 2, 5, 10, 20, 35, 50, 75, 100}
+
+// protocol measures how much of a figure is the protocol of the published code: majority-mapped purity at the epoch that labels
+// pick, in place of one-to-one accuracy at the last epoch.
+func protocol(ctx context.Context, s *study) error {
+	networks := []struct {
+		name string
+		run  func(ctx context.Context, s *study, d *sets.Set, draw int) (course, error)
+	}{
+		{"default preset", presetCourse(largemvc.Config{})},
+		{"paper preset", presetCourse(presets.Paper.Of(largemvc.Config{}))},
+		{"paper's network, optimiser and start of the published code", authorsOptimiser},
+		{"network of the published code", publishedNetwork},
+	}
+	g := tables.Grid{Name: "protocol", Plain: true, Header: []string{"network", "figure", "mean"}}
+	for _, d := range s.sets {
+		g.Header = append(g.Header, d.Name)
+	}
+	notes := "The paper's figures are purities at epochs that labels pick. What this alone adds to the accuracy at the last " +
+		"epoch is the difference between the second and the last row of a network. "
+	for _, k := range networks {
+		got, err := s.courses(ctx, k.name, k.run)
+		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, errPython) {
+			notes += fmt.Sprintf("The %s was left out: %v. ", k.name, err)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for _, figure := range figures {
+			line := tables.Line{Name: k.name, Cells: []tables.Cell{{Text: figure.name}}}
+			var means []float64
+			for _, draws := range got {
+				var values []float64
+				for _, c := range draws {
+					values = append(values, figure.of(c))
+				}
+				line.Cells = append(line.Cells, tables.MeanOf(values))
+				means = append(means, tables.MeanOf(values).Mean)
+			}
+			line.Cells = slices.Insert(line.Cells, 1, tables.Cell{Text: fmt.Sprintf("%.1f", tables.MeanOf(means).Mean)})
+			g.Rows = append(g.Rows, line)
+		}
+	}
+	return s.publish(page{
+		name: "protocol", title: "The published protocol", caption: "The published code prints, under the name ACC, " +
+			"majority-mapped purity at the epoch at which labels make it largest. The rows go from the honest figure to that " +
+			"one: one-to-one accuracy of the start and of the last epoch, of the epoch that labels pick, and the purity there. " +
+			fmt.Sprintf("Labels pick from the epochs %v, of the published network from all. ", protocolEpochs) + "The third " +
+			"network is the paper's in this library, begun at a k-means of the first left singular vectors and trained by Adam " +
+			"with the learning rate 0.05, β 0.9 and 0.92, ε 0.01, weight decay 0.15 and fixed thresholds 0.01 and 0.001; the " +
+			"rate falls to 0.3 of itself when the loss has not fallen for 15 epochs. The last is `studies/paper/published.py`. " +
+			"Scores of both are means of ten k-means on H with one start, as the published code has it.",
+		notes: notes, tables: []tables.Grid{g},
+	})
+}
+
+// figures are the rows of a network.
+var figures = []struct {
+	name string
+	of   func(course) float64
+}{
+	{"ACC, start", func(c course) float64 { return c.ACC[0] }},
+	{"**ACC, last epoch**", func(c course) float64 { return c.ACC[len(c.ACC)-1] }},
+	{"ACC, epoch that labels pick", func(c course) float64 { return c.ACC[c.picked()] }},
+	{"purity there: the published “ACC”", func(c course) float64 { return c.Purity[c.picked()] }},
+}
+
+// courses runs one network on all sets and draws.
+func (s *study) courses(
+	ctx context.Context, name string, run func(context.Context, *study, *sets.Set, int) (course, error),
+) ([][]course, error) {
+	var jobs []work.Job[course]
+	for _, d := range s.sets {
+		for draw := range s.draws {
+			jobs = append(jobs, work.Job[course]{
+				Key: fmt.Sprintf("%s | %s | draw %d | epochs %d", d.About(), name, draw, s.epochs),
+				Do:  func(ctx context.Context) (course, error) { return run(ctx, s, s.draw(d, draw), draw) },
+			})
+		}
+	}
+	all, err := work.All(ctx, s.path("work"), s.stderr, "protocol, "+name, jobs)
+	if err != nil {
+		return nil, err
+	}
+	out := make([][]course, len(s.sets))
+	for i := range out {
+		out[i] = all[i*s.draws : (i+1)*s.draws]
+	}
+	return out, nil
+}
+
+// add appends the scores of labels after an epoch.
+func (c *course) add(epoch int, d *sets.Set, labels ...[]int) error {
+	acc, purity := 0.0, 0.0
+	for _, l := range labels {
+		e, err := largemvc.Evaluate(d.Labels, l)
+		if err != nil {
+			return err
+		}
+		acc, purity = acc+100*e.ACC/float64(len(labels)), purity+100*e.Purity/float64(len(labels))
+	}
+	c.Epochs, c.ACC, c.Purity = append(c.Epochs, epoch), append(c.ACC, acc), append(c.Purity, purity)
+	return nil
+}
+
+// presetCourse trains a preset once for each epoch: its weights after an epoch do not depend on later epochs.
+func presetCourse(c largemvc.Config) func(context.Context, *study, *sets.Set, int) (course, error) {
+	return func(ctx context.Context, s *study, d *sets.Set, draw int) (out course, err error) {
+		c := s.configFor(c, d, draw)
+		c.NoStructure = true
+		for _, epoch := range protocolEpochs {
+			if epoch > s.epochs {
+				break
+			}
+			if c.Epochs = epoch; epoch == 0 {
+				c.Epochs = largemvc.None
+			}
+			r, err := largemvc.Fit(ctx, d.Views, c)
+			if err == nil {
+				err = out.add(epoch, d, r.Labels)
+			}
+			if err != nil {
+				return course{}, err
+			}
+		}
+		return out, nil
+	}
+}
+
+// authorsOptimiser trains the paper's network on a graph, by the solver and from the start of the published code.
+func authorsOptimiser(ctx context.Context, s *study, d *sets.Set, draw int) (out course, err error) {
+	x := standardised(d)
+	data, start, err := publishedStart(ctx, x, d.Classes, uint64(draw))
+	if err != nil {
+		return course{}, err
+	}
+	represent := &largemvc.SoftThreshold{Theta0: 0.01, Unconstrained: true}
+	net := largemvc.LargeMvCNet{Represent: represent, Noise: &largemvc.RowShrink{Rho0: 0.001, Unconstrained: true}}
+	if err := net.Build(largemvc.Env{G: gorgonia.NewGraph(), Seed: uint64(draw)}, data, start); err != nil {
+		return course{}, err
+	}
+	h, err := net.H(net.Env().Layers)
+	if err != nil {
+		return course{}, err
+	}
+	trained := gorgonia.Nodes{represent.R(), represent.U()}
+	if _, err := gorgonia.Grad(net.Loss(), net.Learnables()...); err != nil {
+		return course{}, err
+	}
+	vm := gorgonia.NewTapeMachine(net.Loss().Graph(), gorgonia.BindDualValues(net.Learnables()...))
+	defer vm.Close()
+	if err := out.readOut(ctx, 0, d, start.H); err != nil {
+		return course{}, err
+	}
+	const rate = 0.05
+	solver := gorgonia.NewAdamSolver(gorgonia.WithLearnRate(rate), gorgonia.WithBeta1(0.9), gorgonia.WithBeta2(0.92),
+		gorgonia.WithEps(0.01), gorgonia.WithL2Reg(0.15))
+	falls := plateau{rate: rate, best: math.Inf(1)}
+	for epoch := 0; ; epoch++ {
+		if err := vm.RunAll(); err != nil {
+			return course{}, err
+		}
+		if slices.Contains(protocolEpochs, epoch) && epoch > 0 {
+			values := slices.Clone(h.Value().Data().([]float64))
+			if err := out.readOut(ctx, epoch, d, mat.NewDense(d.N, d.Classes, values)); err != nil {
+				return course{}, err
+			}
+		}
+		if epoch >= s.epochs {
+			return out, nil
+		}
+		gorgonia.WithLearnRate(falls.after(net.Loss().Value().Data().(float64)))(solver)
+		if err := solver.Step(gorgonia.NodesToValueGrads(trained)); err != nil {
+			return course{}, err
+		}
+		vm.Reset()
+	}
+}
+
+// plateau is PyTorch's ReduceLROnPlateau with factor 0.3 and patience 15.
+type plateau struct {
+	rate, best float64
+	bad        int
+}
+
+// after returns the learning rate after a loss.
+func (p *plateau) after(loss float64) float64 {
+	p.bad++
+	if loss < p.best*(1-1e-4) {
+		p.best, p.bad = loss, 0
+	}
+	if p.bad > 15 {
+		p.rate, p.bad = max(0.3*p.rate, 1e-8), 0
+	}
+	return p.rate
+}
+
+// publishedStart returns the data and the start of the published code: H is 1 at the cluster of a sample by a k-means of the
+// first left singular vectors of all views, and anchors are the polar factors of Hᵀ X_v.
+func publishedStart(
+	ctx context.Context, x []sets.Matrix, clusters int, seed uint64,
+) (*largemvc.Data, largemvc.StartPoint, error) {
+	n := x[0].N
+	views, gram := make([]mat.Matrix, len(x)), mat.NewSymDense(n, nil)
+	for v, m := range x {
+		dense := mat.DenseCopyOf(m)
+		views[v] = dense
+		var own mat.SymDense
+		own.SymOuterK(1, dense)
+		gram.AddSym(gram, &own)
+	}
+	var eigen mat.EigenSym
+	if !eigen.Factorize(gram, true) {
+		return nil, largemvc.StartPoint{}, errors.New("no eigenvectors of the views")
+	}
+	var all mat.Dense
+	eigen.VectorsTo(&all)
+	found, err := largemvc.KMeans(ctx, all.Slice(0, n, n-clusters, n), largemvc.KMeansConfig{Clusters: clusters, Seed: seed})
+	if err != nil {
+		return nil, largemvc.StartPoint{}, err
+	}
+	h := mat.NewDense(n, clusters, nil)
+	for i, l := range found.Labels {
+		h.Set(i, l, 1)
+	}
+	start := largemvc.StartPoint{H: h}
+	for _, y := range views {
+		var c, p mat.Dense
+		c.Mul(h.T(), y)
+		var svd mat.SVD
+		if !svd.Factorize(&c, mat.SVDThin) {
+			return nil, largemvc.StartPoint{}, errors.New("no singular values of the anchors")
+		}
+		var u, w mat.Dense
+		svd.UTo(&u)
+		svd.VTo(&w)
+		p.Mul(&u, w.T())
+		start.Anchors = append(start.Anchors, &p)
+	}
+	data, err := largemvc.NewData(tensor.Float64, views, nil)
+	return data, start, err
+}
+
+// readOut adds the mean scores of ten k-means with one start.
+func (c *course) readOut(ctx context.Context, epoch int, d *sets.Set, h mat.Matrix) error {
+	var labels [][]int
+	for seed := range uint64(10) {
+		r, err := largemvc.KMeans(ctx, h, largemvc.KMeansConfig{Clusters: d.Classes, Starts: 1, Seed: seed})
+		if err != nil {
+			return err
+		}
+		labels = append(labels, r.Labels)
+	}
+	return c.add(epoch, d, labels...)
+}
+
+// errPython is an error of Python before the network is trained.
+var errPython = errors.New("python3 with PyTorch and scikit-learn is needed")
+
+// publishedNetwork trains the network of the published code.
+func publishedNetwork(ctx context.Context, s *study, d *sets.Set, draw int) (course, error) {
+	if text, err := exec.CommandContext(ctx, "python3", "-c", "import torch, sklearn").CombinedOutput(); err != nil {
+		return course{}, fmt.Errorf("%w: %w %s", errPython, err, text)
+	}
+	folder, err := os.MkdirTemp("", "published")
+	if err != nil {
+		return course{}, err
+	}
+	defer os.RemoveAll(folder)
+	save := func(name string, values any) (string, error) {
+		raw, err := binary.Append(nil, binary.LittleEndian, values)
+		path := filepath.Join(folder, name)
+		return path, errors.Join(err, os.WriteFile(path, raw, 0o666))
+	}
+	classes := make([]int64, d.N)
+	for i, l := range d.Labels {
+		classes[i] = int64(l)
+	}
+	path, err := save("classes", classes)
+	args := []string{"-", fmt.Sprint(d.Classes), fmt.Sprint(s.epochs), fmt.Sprint(draw), path, fmt.Sprint(d.N)}
+	for v, m := range d.Values {
+		view, saved := save(fmt.Sprint("view", v), m.X)
+		args, err = append(args, view, fmt.Sprint(m.D)), errors.Join(err, saved)
+	}
+	if err != nil {
+		return course{}, err
+	}
+	python := exec.CommandContext(ctx, "python3", args...)
+	python.Env = append(os.Environ(), "OMP_NUM_THREADS=1") // the sets are small
+	python.Stdin, python.Stderr = strings.NewReader(publishedCode), s.stderr
+	text, err := python.Output()
+	if err != nil {
+		return course{}, err
+	}
+	var out course
+	if err := json.Unmarshal(text, &out); err != nil {
+		return course{}, err
+	}
+	for i := range out.ACC {
+		out.Epochs, out.ACC[i], out.Purity[i] = append(out.Epochs, i), 100*out.ACC[i], 100*out.Purity[i]
+	}
+	return out, nil
+}
