@@ -270,17 +270,17 @@ func clustered[T kernel.Float](
 	return cluster.Rows(ctx, rows.NewDense(n, m, ld, seen), o)
 }
 
-// keptNeighbors is how much the information of neighbours counts beside the held-out one where trained clusters are compared with
-// those of the start.
+// keptNeighbors is the weight of the neighbour information relative to the held-out information, when keptStart compares the
+// trained clusters with the initial ones.
 const keptNeighbors = 2
 
-// keptMargin is more than what rounding makes of equal clusters, of information in units of log m.
+// keptMargin exceeds the differences of information (in units of log m) that rounding makes between equal clusters.
 const keptMargin = 1e-4
 
-// keptStart compares the clusters of the start with labels of the trained network, by their information.
-// The loss has it of soft clusters, which can rise while that of the clusters themselves falls. Where the start has more,
-// keptStart sets out.Kept and returns the clusters of the start, with the rows in which k-means found them. Filled rows of absent
-// views cannot stand for those of a new sample, so no start is kept there.
+// keptStart compares the information of the initial clusters and of the trained ones. The loss uses soft clusters, so it can fall
+// while the information of the final clusters falls too. If the initial clusters have more information, keptStart sets out.Kept
+// and returns them, with the rows in which k-means found them. It never keeps them if views are absent: a new sample has no
+// filled rows.
 func keptStart[T kernel.Float](
 	ctx context.Context, in *prepared[T], c *Config, r *train.Run, out *Clustering, labels []int,
 ) (*cluster.Clusters[T], []T, error) {

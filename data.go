@@ -96,7 +96,7 @@ func copyData[T kernel.Float](views []mat.Matrix, present [][]bool) (*Data, erro
 	return newData(context.Background(), processes{}, x, present, nil)
 }
 
-// copyView returns the rows of a view's matrix, whose At may be a caller's own and panic, zero where they are absent.
+// copyView returns a copy of the rows of a view's matrix, with zeros in absent rows. A custom At may panic.
 func copyView[T kernel.Float](v int, src mat.Matrix, present [][]bool) (_ rows.Matrix[T], err error) {
 	var i, j int
 	defer func() {
@@ -123,8 +123,7 @@ func copyView[T kernel.Float](v int, src mat.Matrix, present [][]bool) (_ rows.M
 	return rows.NewDense(n, d, d, dst), nil
 }
 
-// checkEntries refuses a matrix with an entry that is not finite, single: in float32, or that its At, which may be a caller's
-// own, does not return.
+// checkEntries refuses a matrix with an entry that is not finite (single: in float32), or with an At that panics.
 func checkEntries(what string, x mat.Matrix, single bool) (err error) {
 	var i, j int
 	defer func() {
@@ -158,7 +157,7 @@ func newData[T kernel.Float](
 		return nil, errors.New("largemvc: no views")
 	}
 	n, _ := x[0].Dims()
-	if with.group == nil { // else a view may be that of other ranks' samples alone
+	if with.group == nil { // with ranks, all samples of a view can be on other ranks
 		if err := checkPresent(n, len(x), present); err != nil {
 			return nil, err
 		}

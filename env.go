@@ -306,7 +306,7 @@ func learn(prefix string, place int, nodes gorgonia.Nodes, values []learned) err
 		name := learnedName(prefix, n)
 		k := slices.IndexFunc(values, func(l learned) bool { return l.name == name })
 		if k < 0 {
-			return fmt.Errorf("the module %s makes a learnable node %q, which the trained one does not have", module, name)
+			return fmt.Errorf("the module %s makes a learnable node %q, the trained module has none", module, name)
 		}
 		if !slices.Equal([]int(n.Shape()), values[k].shape) {
 			return fmt.Errorf("the learnable node %q of the module %s has the shape %v, in the trained one it has %v",

@@ -34,7 +34,7 @@ type fitted[T kernel.Float] struct {
 	anchors int
 }
 
-// newFitted makes the network of a predictor whose parameters are set.
+// newFitted makes the network of a predictor from its parameters.
 func newFitted[T kernel.Float](p *Predictor, from predict.Intake[T], clusters *kmeans.Assigner[T]) (*fitted[T], error) {
 	views, unit := make([]int, len(p.inputs)), !p.config.PlainReadOut
 	for k, in := range p.inputs {
@@ -124,7 +124,7 @@ func (f *fitted[T]) label(ctx context.Context, r *request, lo, n int, out *label
 	return withName(err)
 }
 
-// featureRows is the number of samples whose features are shown at once.
+// featureRows is the number of samples in a call of do.
 const featureRows = 64
 
 func (f *fitted[T]) features(ctx context.Context, r *request, do func(lo, n int, phi []float64) error) error {
@@ -205,15 +205,15 @@ func (f *fitted[T]) run(ctx context.Context, r *request, to *predict.Output[T]) 
 // batchEntries bounds the entries of a batch of rows that goes through the graph of a trained network.
 const batchEntries = 1 << 22
 
-// batches takes rows through the graph of a trained network whose modules are not all from this package.
+// batches runs rows through the graph of a trained network with custom modules.
 type batches[T kernel.Float] struct {
 	net     *unfold.Frozen[T]
 	present [][]bool
 	turn    *sync.Mutex
 }
 
-// newBatches makes graphs of copies of a predictor's modules, whose operations use a number of goroutines. Of all graphs with the
-// same turn, one is built, or run, at a time: the copies may share what their pointers point to.
+// newBatches makes graphs of copies of a predictor's modules; workers is the number of goroutines of an operation. Graphs with
+// the same turn are built and run one at a time, because the copies can share memory through pointers.
 func newBatches[T kernel.Float](p *Predictor, workers int, turn *sync.Mutex) predict.NewRunner[T] {
 	return func(room int, present [][]bool) (predict.Runner[T], error) {
 		turn.Lock()

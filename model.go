@@ -77,7 +77,7 @@ func (m *Model[R, N, A]) Build(e Env, data *Data, start StartPoint) error {
 	return err
 }
 
-// initialise makes the learnable nodes and the ops of the modules, which may be custom.
+// initialise makes the learnable nodes and the ops of the modules.
 func (m *Model[R, N, A]) initialise(e Env, data *Data, start StartPoint) error {
 	for i, module := range m.modules() {
 		if err := module.Init(e); err != nil {
@@ -323,7 +323,7 @@ func (m *Model[R, N, A]) fused() unfold.Fused {
 	return f
 }
 
-// buildNetwork makes the network of the fused passes where all modules are stock, else that of the modules' ops.
+// buildNetwork makes a network of fused passes if all modules are stock, otherwise one of the modules' ops.
 func (m *Model[R, N, A]) buildNetwork(e Env, data *Data, start StartPoint) (unfold.Network, error) {
 	if m.PerModule {
 		return m.buildModules(e, data, start)

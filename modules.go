@@ -145,7 +145,7 @@ func (s *SoftThreshold) Update(l int, h *gorgonia.Node, z []*gorgonia.Node) (*go
 
 func updateH[T kernel.Float](s *SoftThreshold, l int, h *gorgonia.Node, z []*gorgonia.Node) (*gorgonia.Node, error) {
 	if s.Theta(l) == nil {
-		return nil, fmt.Errorf("no θ for layer %d; Init makes those of layers 1 to L", l)
+		return nil, fmt.Errorf("no θ for layer %d; Init makes one for each layer 1 to L", l)
 	}
 	if len(z) != s.env.Views {
 		return nil, fmt.Errorf("a matrix Z of each of %d views, there are %d", len(z), s.env.Views)
@@ -243,7 +243,7 @@ func (r *RowShrink) Project() error {
 // Trust returns RowShrinkOp of norm.
 func (r *RowShrink) Trust(l, v int, norm *gorgonia.Node) (*gorgonia.Node, error) {
 	if r.Rho(l, v) == nil {
-		return nil, fmt.Errorf("largemvc: no ρ for layer %d and view %d; Init makes those of layers 1 to L", l, v)
+		return nil, fmt.Errorf("largemvc: no ρ for layer %d and view %d; Init makes one for each view and layer 1 to L", l, v)
 	}
 	if err := op.Want("the row norms", norm, r.env.Of, r.env.Samples); err != nil {
 		return nil, fmt.Errorf("largemvc: %w", err)

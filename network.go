@@ -36,7 +36,7 @@ type lossNetwork[T kernel.Float] struct {
 	adam    *unfold.Adam
 	machine gorgonia.VM
 
-	onDevice bool // its rows were on a device, which has given them back
+	onDevice bool // the rows were on a device and are released
 }
 
 // newNetwork makes the graph: network, loss and, for training, gradients and a place on the device of the fit, if there is one.
@@ -66,7 +66,7 @@ func newNetworkOn[T kernel.Float](
 		if encoded {
 			columns = max(1, len(p)/c.Anchors)
 		}
-		if len(p) != c.Anchors*columns { // those of a checkpoint of other views
+		if len(p) != c.Anchors*columns { // the checkpoint is of other views
 			return nil, fmt.Errorf(
 				"largemvc: start anchors of %d values for %s, want %d×%d",
 				len(p), in.Sources[v].Label(in.List[v].View), c.Anchors, columns,
@@ -125,7 +125,7 @@ func (t *lossNetwork[T]) refused(on *device.Session) func(error) error {
 	return nil
 }
 
-// readOuts are nodes with copies of what is wanted of a network of other modules than the stock ones.
+// readOuts holds the nodes with copies of the results of a network with custom modules.
 type readOuts struct {
 	h       *gorgonia.Node     // of the last layer
 	anchors [][]*gorgonia.Node // per layer from 0 and view
@@ -272,7 +272,7 @@ func (t *lossNetwork[T]) Lasting() bool { return !t.onDevice }
 // Adam returns the state of the optimizer.
 func (t *lossNetwork[T]) Adam() adam.State { return t.adam.State() }
 
-// Values copies the values of the learnable nodes to dst, which it makes if it is nil.
+// Values copies the values of the learnable nodes to dst. If dst is nil, Values allocates it.
 func (t *lossNetwork[T]) Values(dst [][]float64) [][]float64 {
 	nodes := t.model.Learnables()
 	if dst == nil {
@@ -328,7 +328,7 @@ func (t *lossNetwork[T]) Names() []string {
 	return out
 }
 
-// goOn gives a network the values of a run that goes on, whose learnable nodes must have the names of the network's.
+// goOn sets the values of the network to the values of a resumed run. The names of the learnable nodes must be equal.
 func (t *lossNetwork[T]) goOn(r *train.Run) error {
 	if names := t.Names(); r.Names != nil && !slices.Equal(r.Names, names) {
 		return fmt.Errorf("largemvc: the modules make the learnable nodes %q, in the training they made %q", names, r.Names)

@@ -124,7 +124,7 @@ func (p *Predictor) Transform(ctx context.Context, views []View) (mat.Matrix, er
 //
 // The value is 1 for an absent view, and where there is no other view to compare with. With two views, both of a sample have
 // the same value. A training sample is compared with the others only. ViewTrust requires Neighborhood.Neighbors and a second
-// view. The first call learns from at most 2,000 samples, which takes seconds; if its context ends, the next call continues.
+// view. The first call learns from at most 2,000 samples. This takes seconds. If its context ends, the next call continues.
 // Training samples must be given as they were to Fit, before Machine.Overwrite.
 func (p *Predictor) ViewTrust(ctx context.Context, views []View) ([][]float64, error) {
 	in, err := p.checked(ctx, views)
@@ -167,7 +167,7 @@ func (p *Predictor) pass(ctx context.Context, in []view.View, on *placement, do 
 	return do(0, &request{in, on, p.config.Machine.Workers})
 }
 
-// blocks takes checked views to do in blocks of samples, whose values it checks as they are read.
+// blocks calls do with blocks of samples of checked views. It checks the values of each block after reading it.
 func (p *Predictor) blocks(ctx context.Context, in []view.View, on *placement, do func(first int, r *request) error) error {
 	workers := p.config.Machine.Workers
 	return withName(view.Pass(ctx, in, func(first int, in []view.View) error {
@@ -235,7 +235,7 @@ func (p *Predictor) checked(ctx context.Context, views []View) ([]view.View, err
 		return nil, err
 	}
 	in := inner(views)
-	if view.Outside(in) { // whose values are checked as they are read
+	if view.Outside(in) { // their values are checked when they are read
 		return in, nil
 	}
 	return in, withName(view.CheckFinite(ctx, in, p.config.Machine.Workers))
@@ -248,7 +248,7 @@ func (p *Predictor) checkOrder(views []View) error {
 	for v, x := range views {
 		given[v] = x.in.Name
 	}
-	list := func(names []string) string { // with the places of those that have no name, which would read as nothing
+	list := func(names []string) string { // a view without a name has its number
 		text := make([]string, len(names))
 		for v, name := range names {
 			text[v] = cmp.Or(name, view.View{}.Label(v))
@@ -349,7 +349,7 @@ const noveltySteps = 100
 // training on 105 samples of 48 to 1,302 features, and 5 % after one on 1,000 samples of 6 to 240 features.
 //
 // Novelty returns that field of Assign, in the same time and with the same errors. A model with an Encoder and without neighbours
-// has none, which is an error: its anchors explain codes, not views.
+// has no novelty: its anchors explain codes, not views. Novelty then returns an error.
 func (p *Predictor) Novelty(ctx context.Context, views []View) ([]float64, error) {
 	a, err := p.Assign(ctx, views)
 	switch {
@@ -430,7 +430,7 @@ func (e *explainer[T]) unexplained(inputs []rows.Matrix[T], i int, has func(inpu
 	return sum / max(count, 1)
 }
 
-// unexplained sets out to what the anchors do not explain of samples whose representation row gives.
+// unexplained sets out to the share of each sample that the anchors do not explain. row gives the representation of a sample.
 func unexplained[T kernel.Float](
 	ctx context.Context, p *Predictor, from *prepare.Rows[T], views []view.View, out []float64, row func(dst []float64, i int),
 ) error {

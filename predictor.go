@@ -327,7 +327,7 @@ type request struct {
 
 // fittedNetwork is a trained network in its own arithmetic.
 type fittedNetwork interface {
-	// assign takes samples through preprocessing, layers and clusters and fills out, which has room for them; Novelty if it has.
+	// assign runs samples through preprocessing, layers and clusters, and fills the slices that out has.
 	assign(ctx context.Context, r *request, p *Predictor, out *Assignments) error
 	// label fills samples from lo on, of n in all, with their labels, representation and trust.
 	label(ctx context.Context, r *request, lo, n int, out *labelled) error
@@ -335,7 +335,7 @@ type fittedNetwork interface {
 	batches() error
 	// transform returns the representation of samples.
 	transform(ctx context.Context, r *request) (*matrix, error)
-	// features shows rows of features of samples, from number lo on, to do, which several goroutines call at once.
+	// features calls do with rows of features of the samples from lo on, from several goroutines at once.
 	features(ctx context.Context, r *request, do func(lo, n int, phi []float64) error) error
 	// trust returns the trust in the rows of each view.
 	trust(ctx context.Context, r *request) ([][]float64, error)
@@ -343,7 +343,7 @@ type fittedNetwork interface {
 	save(f *safetensors.File, floats func(name string, x []float64, shape ...int) safetensors.Tensor)
 }
 
-// labelled is what a fit returns for each sample.
+// labelled holds the results of a fit for each sample.
 type labelled struct {
 	labels []int
 	h      *matrix
@@ -397,7 +397,7 @@ func (on *placement) ran() machine.Ran {
 	return machine.Ran{Device: "CPU", Why: on.why}
 }
 
-// close releases the device, which holds nothing that the result needs.
+// close releases the device. The result does not use it.
 func (on *placement) close() {
 	if on.session != nil {
 		_ = on.session.Close()

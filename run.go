@@ -22,13 +22,13 @@ import (
 // run is one fit. open sets its fields; a stage that needs others works on a copy.
 type run struct {
 	processes
-	own     *window         // of all samples, those of this rank, where it has gathered all; nil: all here are its own
+	own     *window         // the samples of this rank, if it has gathered all samples; nil: all samples here are its own
 	config  *Config         // with its defaults
 	views   []view.View     // of the samples here; rows outside memory are bound to reads
 	storage plan.Storage    // where rows and state are kept
 	device  *device.Session // that the network is trained on; nil: the CPU
 	meter   *meter.Meter    // nil: there is no Progress callback
-	reads   *rows.Reads     // of rows outside memory, whose first error replaces the result; nil: there are none
+	reads   *rows.Reads     // of rows outside memory; its first error replaces the result; nil: all rows are in memory
 	state   *resumed        // from which the fit goes on; nil: from the beginning
 	began   time.Time
 }
@@ -147,7 +147,7 @@ func (r *run) gather(ctx context.Context, views []View) ([]View, error) {
 	return whole, err
 }
 
-// setMeter makes the meter of a fit whose callback wants reports, and returns a context that ends with the callback's error.
+// setMeter makes the meter if there is a Progress callback. The context that it returns ends with the error of the callback.
 func (r *run) setMeter(ctx context.Context) context.Context {
 	c := r.config
 	if c.Progress == nil {
@@ -164,7 +164,7 @@ func (r *run) setMeter(ctx context.Context) context.Context {
 	return ctx
 }
 
-// placed returns the views of the samples here with their places among those of all ranks.
+// placed returns the views of the samples here, with their offset among the samples of all ranks.
 func placed(group *ranks.Group, views []View) []view.View {
 	out := inner(views)
 	for v := range out {

@@ -21,7 +21,7 @@ import (
 
 const modelFormat = "largemvc-model"
 
-// savedTraining is what a model file says of the training, as JSON.
+// savedTraining describes the training in a model file, as JSON.
 type savedTraining struct {
 	Samples int          `json:"samples"`
 	Views   []savedView  `json:"views"`
@@ -122,7 +122,7 @@ func (p *Predictor) file() (*safetensors.File, error) {
 	}
 	f := &safetensors.File{}
 	p.addNetwork(f)
-	floats := safetensors.Float64s // for what is held in the arithmetic of the fit
+	floats := safetensors.Float64s // for values in the arithmetic of the fit
 	if !p.config.Float64 {
 		floats = safetensors.Float32s
 	}
@@ -279,10 +279,10 @@ func describedPredictor(f *safetensors.File) (*Predictor, foreign, [][]savedNode
 	return p, types, about.Learned, checkConfig(c, p.samples, nil)
 }
 
-// largestLength bounds the further column of an input, which is about the root of the number of few features.
+// largestLength bounds the additional column of an input of few features. Its size is about the root of their number.
 const largestLength = 1e6
 
-// setInputs takes over what a file says of the inputs.
+// setInputs sets the inputs as in the file.
 func (p *Predictor) setInputs(saved []savedInput) error {
 	if p.config.Neighborhood.Neighbors == None {
 		for v, d := range p.dims {
@@ -438,7 +438,7 @@ func (p *Predictor) saveStart(f *safetensors.File) {
 	f.Tensors = append(f.Tensors, safetensors.Float64s("start_singular_values", p.start.S, len(p.start.S)))
 }
 
-// setLearned takes over the learned values, and those of stock modules under their own names too.
+// setLearned sets the learned values. It also sets the fields of stock modules.
 func (p *Predictor) setLearned(values [3][]learned) {
 	p.learned = values
 	find := func(i int, format string, args ...any) []float64 {

@@ -32,7 +32,7 @@ func drawn(c *Config, n, draw int) []int {
 	return rows.Sample(rand.New(rand.NewPCG(c.Seed, streamSamples+uint64(draw))), n, c.FitSamples)
 }
 
-// subset returns some samples, of those of all ranks. Those outside memory are checked, all others when they are labelled.
+// subset returns the chosen samples of all ranks. It checks rows outside memory; other rows are checked when they are labelled.
 func (r *run) subset(ctx context.Context, chosen []int) ([]view.View, error) {
 	n := r.views[0].Rows
 	here, some := r.group.Here(chosen, n), make([]view.View, len(r.views))
@@ -73,10 +73,10 @@ func checkDrawn(c *Config, some []view.View) error {
 	return checkConfig(c, n, public)
 }
 
-// chooseDraw returns the draw of FitSamples that is trained on: of a training that goes on its own, else the one whose start is
-// most like those of the others, by the mean NMI of the labels that start gives to the same samples (nil: the draw has no sample
-// with some view). A draw can have a start that hardly any other has, and that training does not leave; nothing that is measured
-// in it without labels was found to tell.
+// chooseDraw returns the draw of FitSamples to train on. A resumed training keeps its draw. Otherwise chooseDraw takes the draw
+// whose initial clustering agrees best with the others, by the mean NMI of the labels that start returns for the same samples.
+// start returns nil if no sample of the draw has some view. A draw can have a poor initial clustering that training does not
+// mend, and no measure within one draw was found that detects it.
 func (r *run) chooseDraw(
 	ctx context.Context, start func(ctx context.Context, drawn, compared []int) ([]int, error),
 ) (int, error) {
@@ -147,10 +147,10 @@ func mostAlike(labels [][]int) (int, error) {
 	return best, nil
 }
 
-// startOfDraw returns the labels of the compared samples by the network at the start of the drawn ones, nil if none of these has
-// some view.
+// startOfDraw returns the labels of the compared samples by the untrained network of the drawn samples. It returns nil if none of
+// the drawn samples has some view.
 func (r *run) startOfDraw(ctx context.Context, drawn, compared []int) ([]int, error) {
-	defer inputs.Collect(r.views) // what a start has used, which a fit of few samples leaves to the collector
+	defer inputs.Collect(r.views) // a fit of few samples leaves garbage
 	begin := *r.config
 	begin.Epochs, begin.Restarts, begin.Checkpoint = None, 1, Checkpoint{}
 	fillModules(&begin)
@@ -177,7 +177,7 @@ type selection struct {
 	extend func(ctx context.Context, out *Clustering, ended error) (*Clustering, error)
 }
 
-// selectSamples returns the samples that are trained on, whose values are finite: all, or a draw of them.
+// selectSamples returns the samples to train on: all samples, or a draw. It checks that their values are finite.
 func (r *run) selectSamples(ctx context.Context) (*selection, error) {
 	if err := r.meter.Enter(meter.Checks, 0); err != nil {
 		return nil, err
@@ -216,13 +216,13 @@ func (r *run) labelAll(ctx context.Context, out *Clustering, ended error) (*Clus
 	return out, joined(ended, out.setNotes(r.group, r.views))
 }
 
-// alone are the processes of a fit that each does with the samples of all.
+// alone returns the processes of a fit in which each process has the samples of all.
 func (r *run) alone() processes { return processes{team: r.team} }
 
-// subsample returns the fit of the draw of samples that is trained on, which every rank has whole.
+// subsample returns the fit of the drawn samples. Every rank has all of them.
 func (r *run) subsample(ctx context.Context) (*run, error) {
 	c, n := *r.config, r.group.Total(r.views[0].Rows)
-	c.Known = nil // of all samples, which are labelled after the training
+	c.Known = nil // known labels are used after the training, for all samples
 	chosen := drawn(&c, n, 0)
 	if labels := c.StartLabels; r.state == nil && labels != nil {
 		c.StartLabels = make([]int, len(chosen))
@@ -252,7 +252,7 @@ func (r *run) subsample(ctx context.Context) (*run, error) {
 	return out, err
 }
 
-// relabel makes labels, representation and trust those of other samples. What is outside memory is checked.
+// relabel replaces labels, representation and trust by those for all samples. It checks rows outside memory.
 func (c *Clustering) relabel(ctx context.Context, all []view.View) error {
 	n := all[0].Rows
 	h := &matrix{}
@@ -272,7 +272,7 @@ func (c *Clustering) relabel(ctx context.Context, all []view.View) error {
 	}))
 }
 
-// samplesToJudge returns the samples by which the result is judged, of those of all ranks; nil: it is not.
+// samplesToJudge returns the samples of all ranks that the judgement of the structure uses; nil: there is no judgement.
 func (r *run) samplesToJudge(ctx context.Context) (*judgedSamples, error) {
 	if r.config.NoStructure {
 		return nil, nil
@@ -313,9 +313,9 @@ func (r *run) judge(ctx context.Context, some *judgedSamples, out *Clustering) e
 	return err
 }
 
-// judgedSamples are the samples by which a result is judged.
+// judgedSamples are the samples that the judgement of the structure uses.
 type judgedSamples struct {
-	numbers []int       // among those of all ranks, in increasing order
+	numbers []int       // among the samples of all ranks, in increasing order
 	views   []view.View // on every rank
 	// Of all samples of this rank; nil: not known.
 	remoteness []float64

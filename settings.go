@@ -32,7 +32,7 @@ func smoothOptions(c *Config, group *ranks.Group) smooth.Options {
 	}
 }
 
-// mayRotate reports whether views of low rank may be trained in fewer columns, which changes the result by rounding alone. Given
+// mayRotate reports whether views of low rank may be trained in fewer columns. This changes the result by rounding alone. Given
 // anchors need not lie in the span of the rows, an ExtraLoss sees the anchors, and an untrained network is not worth the search.
 func mayRotate(c *Config) bool {
 	return c.StartAnchors == nil && c.stock() && c.ExtraLoss == nil && c.Epochs != None
@@ -57,7 +57,7 @@ func engineSpec(c *Config, samples int, dims []int, workers int) engine.Spec {
 	return out
 }
 
-// planOf returns the fit of the samples here, as far as memory and time depend on it; all are those of all ranks.
+// planOf returns the properties of a fit that determine its memory and time. all is the number of samples of all ranks.
 func planOf(c *Config, views []view.View, all int) *plan.Fit {
 	out := &plan.Fit{
 		Views: views, Kinds: len(c.Preprocess.kind().Parts()), Neighbors: c.hasNeighborLoss(), HeldOut: c.hasHeldOutLoss(),
@@ -96,7 +96,7 @@ func planOf(c *Config, views []view.View, all int) *plan.Fit {
 // structureSteps is the number of steps of smoothing in the judgement.
 const structureSteps = 6
 
-// structureOptions are those of the judgement whether there are clusters.
+// structureOptions returns the options of the judgement of the structure.
 func structureOptions(c *Config) structure.Options {
 	return structure.Options{
 		Clusters: c.Clusters, Kind: c.Preprocess.kind(), Neighbors: max(c.Neighborhood.Neighbors, 0), Steps: structureSteps,

@@ -179,7 +179,7 @@ func joined(a, b error) error {
 	return errors.Join(a, b)
 }
 
-// guarded runs f, which builds a graph, and turns a panic of Gorgonia, or of what a user wrote, into an error.
+// guarded runs f and turns a panic of Gorgonia or of a custom module into an error.
 func guarded(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -189,8 +189,7 @@ func guarded(f func() error) (err error) {
 	return f()
 }
 
-// finite is the error for a value that is NaN or infinite; single says that the arithmetic is float32, where one that is larger
-// than float32 holds is infinite too.
+// finite returns an error for a value that is NaN or infinite, with single also for one that is infinite in float32.
 func finite(what string, x float64, single bool) error {
 	switch {
 	case math.IsNaN(x), math.IsInf(x, 0):
@@ -202,7 +201,7 @@ func finite(what string, x float64, single bool) error {
 	return nil
 }
 
-// finiteField reports a field that is NaN or infinite; single says that the arithmetic is float32, which must hold the value.
+// finiteField returns a *FieldError for a value that is NaN or infinite, with single also for one that is infinite in float32.
 func finiteField(name string, x float64, single bool) error {
 	switch {
 	case finite("", x, single) == nil:

@@ -13,7 +13,7 @@ import (
 	"github.com/largemvc/largemvc/internal/linalg"
 )
 
-// floatFloor is the default floor of float32 data, whose singular values are noise below it.
+// floatFloor is the default floor of float32 data: smaller singular values are noise.
 const floatFloor = 1e-5
 
 // ProcrustesOp returns the orthogonal Procrustes step P = B·Cᵀ of a matrix M (m×d, float32 or float64) with the thin singular

@@ -75,7 +75,7 @@ func trainOptions(c *Config, m *meter.Meter, saver *saver) train.Options {
 func (p *problem[T]) start(ctx context.Context, restart int) (*cluster.Point, error) {
 	in := p.in
 	start := startOf(p.config, in.data.group, in, p.config.Seed+uint64(restart))
-	if group := in.data.group; group != nil && start.Labels != nil { // they are those of all ranks
+	if group := in.data.group; group != nil && start.Labels != nil { // labels of the samples of all ranks
 		start.Labels = start.Labels[group.First() : group.First()+in.data.samples]
 	}
 	start.Device, start.Labels = in.device.Rows(), view.Along(in.Order, start.Labels)
@@ -133,8 +133,8 @@ func (p *problem[T]) Restore(r *train.Run) (*lossNetwork[T], error) {
 	return t, nil
 }
 
-// encodeStart replaces the first anchors of a run by those of the codes that an encoder makes at its start, for the same labels
-// of the samples. It returns the first values of the learnable nodes, which may be random.
+// encodeStart replaces the first anchors of a run by anchors of the first codes of an encoder, for the same labels. It returns
+// the initial values of the learnable nodes, which can be random.
 func encodeStart[T kernel.Float](ctx context.Context, in *prepared[T], c *Config, r *train.Run) ([]learned, error) {
 	module := copied(c.Represent)
 	encoder, ok := module.(Encoder)
@@ -172,7 +172,7 @@ func encodeStart[T kernel.Float](ctx context.Context, in *prepared[T], c *Config
 	if err != nil {
 		return nil, fmt.Errorf("largemvc: the first codes: %w", err)
 	}
-	if r.Begin.Labels == nil { // given anchors, which are of the codes
+	if r.Begin.Labels == nil { // the anchors were given, for the codes
 		return values, nil
 	}
 	x := make([]rows.Matrix[T], e.Views)

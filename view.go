@@ -41,7 +41,7 @@ func MatrixView(x mat.Matrix) (v View) {
 }
 
 // DenseView returns a view of the slice x (n×d, row-major): feature j of sample i is x[i*d+j]. With x nil the view has sizes
-// without values, which is enough for Config.EstimateMemory; Fit refuses it.
+// and no values: Config.EstimateMemory accepts it, and Fit returns an error.
 func DenseView[F float32 | float64](n, d int, x []F) View {
 	have := len(x)
 	if x == nil && n > 0 && d > 0 && n <= math.MaxInt/d {
@@ -85,7 +85,7 @@ func SparseView[F float32 | float64](n, d int, rowPtr []int, cols []int32, value
 // RowSource is a matrix of n samples and d features outside memory: rows of a file or a database, or generated rows. Several
 // goroutines call its methods at the same time.
 type RowSource interface {
-	// Dims returns n and d, which must not change.
+	// Dims returns n and d. They must not change.
 	Dims() (n, d int)
 	// ReadRows fills dst with the rows from first on, one after another. dst holds a whole number of rows, all below n.
 	// Reading a row again must give the same values: Fit compares some rows between reads, and returns an *InputError with view
@@ -204,7 +204,7 @@ func checkSizes(views []View) (int, error) {
 	return sizes(views)
 }
 
-// sizes checks the sizes of the views and of their masks, which views without values have too, and returns n.
+// sizes checks the sizes of the views and masks, and returns n. The views need no values.
 func sizes(views []View) (int, error) {
 	if len(views) == 0 {
 		return 0, view.Wrong(-1, -1, "largemvc: no views")

@@ -82,11 +82,11 @@ func stride(m int) int { return (m + 7) &^ 7 }
 func checkSizes(n int, dims []int, m, chunks int) error {
 	const most = 1<<31 - 1<<20 // kernels start a few more threads than elements
 	if n > most || m > 65535 || chunks > 65535 {
-		return fmt.Errorf("device: %d samples in %d chunks and %d anchors are more than a launch of a kernel can have", n, chunks, m)
+		return fmt.Errorf("device: %d samples in %d chunks and %d anchors are more than a kernel can have", n, chunks, m)
 	}
 	for v, d := range dims {
 		if d > 1<<24 || int64(m)*int64(padded(d)) > most {
-			return fmt.Errorf("device: view %d has %d columns, more than a launch of a kernel can have with %d anchors", v, d, m)
+			return fmt.Errorf("device: view %d has %d columns, more than a kernel can have with %d anchors", v, d, m)
 		}
 	}
 	return nil

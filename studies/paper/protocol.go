@@ -19,6 +19,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/studies/internal/baseline"
 	"github.com/largemvc/largemvc/studies/internal/presets"
 	"github.com/largemvc/largemvc/studies/internal/sets"
 	"github.com/largemvc/largemvc/studies/internal/tables"
@@ -249,27 +250,16 @@ func (p *plateau) after(loss float64) float64 {
 func publishedStart(
 	ctx context.Context, x []sets.Matrix, clusters int, seed uint64,
 ) (*largemvc.Data, largemvc.StartPoint, error) {
-	n := x[0].N
-	views, gram := make([]mat.Matrix, len(x)), mat.NewSymDense(n, nil)
+	n, views := x[0].N, make([]mat.Matrix, len(x))
 	for v, m := range x {
-		dense := mat.DenseCopyOf(m)
-		views[v] = dense
-		var own mat.SymDense
-		own.SymOuterK(1, dense)
-		gram.AddSym(gram, &own)
+		views[v] = mat.DenseCopyOf(m)
 	}
-	var eigen mat.EigenSym
-	if !eigen.Factorize(gram, true) {
-		return nil, largemvc.StartPoint{}, errors.New("no eigenvectors of the views")
-	}
-	var all mat.Dense
-	eigen.VectorsTo(&all)
-	found, err := largemvc.KMeans(ctx, all.Slice(0, n, n-clusters, n), largemvc.KMeansConfig{Clusters: clusters, Seed: seed})
+	labels, err := baseline.SpectralKMeans(ctx, views, clusters, seed)
 	if err != nil {
 		return nil, largemvc.StartPoint{}, err
 	}
 	h := mat.NewDense(n, clusters, nil)
-	for i, l := range found.Labels {
+	for i, l := range labels {
 		h.Set(i, l, 1)
 	}
 	start := largemvc.StartPoint{H: h}
