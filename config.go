@@ -41,8 +41,9 @@ type Config struct {
 	StartAnchors []mat.Matrix
 
 	// Known has the class of each sample (n values, 0 to c−1), −1 where it is not known; default nil. By these labels Fit gives
-	// all samples their classes (Clustering.Classes), and Predictor.Classify new ones. Clusters and H are as without. Known needs
-	// neighbours and two known classes. Machine.Overwrite then has no effect. On ranks, each gives its labels.
+	// all samples their classes (Clustering.Classes), and Predictor.Classify new ones. Clusters and H are as without,
+	// unless Neighborhood.KnownWeight is set. Known needs neighbours and two known classes. Machine.Overwrite then has no effect.
+	// On ranks, each gives its labels.
 	Known []int
 
 	Epochs       int       // number of optimiser steps, up to 1,000,000,000; default 100; None: no training
@@ -99,6 +100,10 @@ type Neighborhood struct {
 
 	Weight        float64 // weight of the neighbour information in the loss (package terms); default 3; None: no such term
 	HeldOutWeight float64 // weight of the held-out information in the loss (package terms); default 3; None: no such term
+	// KnownWeight is the weight of the labels of Config.Known in the loss (terms.KnownClusters); default 0. Fit then begins with
+	// the classes that Known gives to an untrained network. Column j of H is class j: Anchors must be the number of classes in
+	// Known. FitSamples must be 0, and Resume needs the same Known (docs/known.md).
+	KnownWeight float64
 
 	// The next fields are for studies of the method.
 
@@ -208,6 +213,9 @@ func (c *Config) noiseless() bool { _, ok := c.Noise.(*NoNoise); return ok }
 
 // fixedAnchors says whether the anchors keep their start.
 func (c *Config) fixedAnchors() bool { _, ok := c.Anchor.(*FixedAnchors); return ok }
+
+// addsNodes says whether the loss has a node outside the fused passes.
+func addsNodes(c *Config) bool { return c.ExtraLoss != nil || c.Neighborhood.KnownWeight > 0 }
 
 // stock says whether all modules are from this package, so that the fused passes train them.
 func (c *Config) stock() bool { return stock(c.Represent) && stock(c.Noise) && stock(c.Anchor) }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,6 +22,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/largemvc/largemvc/comm"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/testrig/testutil"
 	"github.com/largemvc/largemvc/internal/train"
@@ -485,6 +487,31 @@ func TestResealedLayers(t *testing.T) {
 		}
 		if !refused[layers] {
 			t.Errorf("no checkpoint of %s layers is refused for its values", layers)
+		}
+	}
+}
+
+// TestKnownErrors wants what is wrong with known labels to be an error before any work.
+func TestKnownErrors(t *testing.T) {
+	views, truth := blobViews(60, 3, 0.6, 20, 12, 9)
+	for want, c := range map[string]Config{
+		"5 labels for 60 samples":                     {Known: truth[:5]},
+		"fewer than two classes":                      {Known: make([]int, 60)},
+		"Known[0] is -2":                              {Known: slices.Repeat([]int{-2}, 60)},
+		"the 60 samples of this rank":                 {Known: truth[:2], Machine: machine.Options{Comm: comm.Local(1)[0]}},
+		"for Config.Known needs neighbo":              {Known: truth, Neighborhood: Neighborhood{Neighbors: None}},
+		"KnownWeight is -1":                           {Known: truth, Neighborhood: Neighborhood{KnownWeight: -1}},
+		"KnownWeight needs known labels":              {Neighborhood: Neighborhood{KnownWeight: 1}},
+		"FitSamples is 30":                            {Known: truth, Neighborhood: Neighborhood{KnownWeight: 1}, FitSamples: 30},
+		"Anchors is 4 and the known labels have 3 cl": {Known: truth, Neighborhood: Neighborhood{KnownWeight: 1}, Anchors: 4},
+		"Exact samples (0); set Config.Neighborhood.KnownWeight to 0": {
+			Known: truth, Neighborhood: Neighborhood{Exact: None, KnownWeight: 1},
+			Machine: machine.Options{Comm: comm.Local(1)[0]},
+		},
+	} {
+		c.Clusters = 3
+		if _, err := fitAlone(t.Context(), views, c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
 		}
 	}
 }

@@ -26,6 +26,9 @@ func checkConfig(c *Config, n int, views []View) error {
 	errs = append(errs, checkNeighbors(c)...)
 	errs = append(errs, checkGivenStart(c, n, views)...)
 	errs = append(errs, checkKnown(c, n)...)
+	if c.Neighborhood.KnownWeight > 0 && views != nil { // else c is of a file, which has no labels
+		errs = append(errs, checkKnownWeight(c, n))
+	}
 	if c.Machine.Overwrite {
 		errs = append(errs, checkApart(views, c.Float64)...)
 	}
@@ -113,6 +116,10 @@ func checkRanks(c *Config, views []View, whole bool) error {
 	if !c.stock() || c.ExtraLoss != nil {
 		bad("a network is made of the modules of this package alone, without an ExtraLoss, which would see some samples only")
 	}
+	if c.Neighborhood.KnownWeight > 0 {
+		bad("the loss has known labels for at most Config.Neighborhood.Exact samples (%d); set Config.Neighborhood.KnownWeight "+
+			"to 0", max(c.Neighborhood.Exact, 0))
+	}
 	measured := c.Preprocess == PreprocessBalanced || c.Preprocess == PreprocessZScore
 	for v, x := range views {
 		if x.in.Present != nil && c.StartAnchors == nil && c.Neighborhood.Neighbors == None {
@@ -182,7 +189,7 @@ func checkNeighbors(c *Config) (errs []error) {
 		none  bool // it may be None
 	}{
 		{"Directions", float64(h.Directions), true}, {"Steps", float64(h.Steps), true}, {"Weight", h.Weight, true},
-		{"HeldOutWeight", h.HeldOutWeight, true},
+		{"HeldOutWeight", h.HeldOutWeight, true}, {"KnownWeight", h.KnownWeight, false},
 		{"Exact", float64(h.Exact), true}, {"Landmarks", float64(h.Landmarks), false},
 	} {
 		switch {
@@ -349,4 +356,21 @@ func checkKnown(c *Config, n int) (errs []error) {
 		errs = append(errs, errors.New("largemvc: Config.Known has labels of fewer than two classes; give some of each"))
 	}
 	return errs
+}
+
+// checkKnownWeight returns an error if the loss cannot have the known labels of n samples.
+func checkKnownWeight(c *Config, n int) error {
+	classes := len(known.Seen(c.Known))
+	switch {
+	case c.Known == nil:
+		return errors.New("largemvc: Config.Neighborhood.KnownWeight needs known labels (Config.Known)")
+	case c.samples(n):
+		return fmt.Errorf("largemvc: Config.Neighborhood.KnownWeight needs a training on all samples, but Config.FitSamples is "+
+			"%d; set one of them to 0", c.FitSamples)
+	case classes != c.Anchors:
+		return fmt.Errorf("largemvc: Config.Neighborhood.KnownWeight needs an anchor for each class, but Config.Anchors is %d "+
+			"and the known labels have %d classes; set Config.Clusters and Config.Anchors to %[2]d, or leave the weight out",
+			c.Anchors, classes)
+	}
+	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/internal/inputs"
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/known"
 	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/meter"
 	"github.com/largemvc/largemvc/internal/prepare"
@@ -111,6 +112,9 @@ func (p *prepared[T]) terms(c *Config) *lossTerms[T] {
 	}
 	if c.hasHeldOutLoss() {
 		out.heldOut = c.Neighborhood.HeldOutWeight
+	}
+	if c.Neighborhood.KnownWeight > 0 {
+		out.known, out.columns = c.Neighborhood.KnownWeight, view.Along(p.Order, known.Columns(c.Known, known.Seen(c.Known)))
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/largemvc/largemvc/internal/inputs"
 	"github.com/largemvc/largemvc/internal/known"
 	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/view"
@@ -30,9 +31,8 @@ func classify(ctx context.Context, r *run, out *Clustering) error {
 	}
 	var samples, labels []int
 	seen := known.Seen(c.Known)
-	for i, l := range c.Known {
-		if l != known.Unknown {
-			k, _ := slices.BinarySearch(seen, l)
+	for i, k := range known.Columns(c.Known, seen) {
+		if k != known.Unknown {
 			samples, labels = append(samples, i), append(labels, k)
 		}
 	}
@@ -55,6 +55,33 @@ func classify(ctx context.Context, r *run, out *Clustering) error {
 	found.Suspects, out.Classes = suspects, found
 	out.Timings.Total = time.Since(r.began)
 	return nameClusters(r, out, samples)
+}
+
+// startAtClasses sets the initial clustering of a fit with known labels in its loss to the classes that these labels give with an
+// untrained network, unless the clustering is given.
+func startAtClasses(ctx context.Context, r *run) error {
+	if r.config.Neighborhood.KnownWeight == 0 || r.config.StartLabels != nil {
+		return nil
+	}
+	defer inputs.Collect(r.views)
+	c, begin := *r.config, *r.config
+	begin.Epochs, begin.Restarts, begin.Neighborhood.KnownWeight, begin.Checkpoint = None, 1, 0, Checkpoint{}
+	fillModules(&begin)
+	untrained := &run{processes: r.processes, config: &begin, views: r.views, storage: r.storage, began: r.began}
+	ctx = r.meter.Within(ctx)
+	out, err := untrained.fit(ctx)
+	if err == nil {
+		err = classify(ctx, untrained, out)
+	}
+	if err != nil {
+		return err
+	}
+	if out.Classes == nil {
+		return fmt.Errorf("largemvc: Config.Neighborhood.KnownWeight needs modules that take new samples: %w", out.unfit)
+	}
+	c.StartLabels = known.Columns(out.Classes.Labels, known.Seen(c.Known))
+	r.config = &c
+	return nil
 }
 
 // learnKnown returns the weights of the classes (features×classes), and the scores of known samples, each by the others.

@@ -534,42 +534,33 @@ func TestKnownSome(t *testing.T) {
 	}
 }
 
-// TestKnownErrors wants what is wrong with known labels to be an error before any work.
-func TestKnownErrors(t *testing.T) {
-	views, truth := blobViews(60, 3, 0.6, 20, 12, 9)
-	for want, c := range map[string]Config{
-		"5 labels for 60 samples":        {Known: truth[:5]},
-		"fewer than two classes":         {Known: make([]int, 60)},
-		"Known[0] is -2":                 {Known: slices.Repeat([]int{-2}, 60)},
-		"the 60 samples of this rank":    {Known: truth[:2], Machine: machine.Options{Comm: comm.Local(1)[0]}},
-		"for Config.Known needs neighbo": {Known: truth, Neighborhood: Neighborhood{Neighbors: None}},
-	} {
-		c.Clusters = 3
-		if _, err := fitAlone(t.Context(), views, c); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
-	}
-}
-
-// TestKnownOnRanks: known labels on several ranks give the classes of one process, with few and with many of them, whether the
-// ranks search neighbours among all samples or have landmarks.
+// TestKnownOnRanks: known labels on up to four ranks give the classes of one process, with few and with many of them, in the loss
+// or not, whether the ranks search neighbours among all samples or have landmarks.
 func TestKnownOnRanks(t *testing.T) {
-	const n = 2500
+	const n, piece = 3200, 1024
 	views, truth := blobViews(n, 5, 0.6, 20, 12, 9)
-	for name, c := range map[string]struct{ exact, step int }{
-		"neighbours": {0, 37}, "few, landmarks": {None, 111}, "many, landmarks": {None, 2},
+	for name, c := range map[string]struct {
+		exact, step, least int // of the numbers of ranks
+		weight             float64
+	}{
+		"neighbours": {0, 37, 4, 0}, "in the loss": {0, 37, 4, 3}, "few, landmarks": {None, 111, 2, 0},
+		"many, landmarks": {None, 2, 2, 0},
 	} {
 		given := someKnown(truth, c.step)
 		given[111] = (truth[111] + 1) % 5 // a mistake
-		fit := func(starts ...int) []*Clustering {
-			found, errs := make([]*Clustering, len(starts)-1), make([]error, len(starts)-1)
+		fit := func(ranks int) []*Clustering {
+			found, errs := make([]*Clustering, ranks), make([]error, ranks)
 			var wg sync.WaitGroup
-			for r, world := range comm.Local(len(found)) {
+			for r, world := range comm.Local(ranks) {
 				wg.Go(func() {
-					lo, hi := starts[r], starts[r+1]
+					lo, hi := r*piece, (r+1)*piece
+					if r == ranks-1 {
+						hi = n
+					}
 					found[r], errs[r] = fitAlone(t.Context(), windows(views, lo, hi), Config{
-						Clusters: 5, Epochs: 2, Known: given[lo:hi], Neighborhood: Neighborhood{Exact: c.exact},
-						Machine: machine.Options{Comm: world},
+						Clusters: 5, Epochs: 2, Known: given[lo:hi],
+						KMeansStarts: 1, NoStructure: true,
+						Neighborhood: Neighborhood{Exact: c.exact, KnownWeight: c.weight}, Machine: machine.Options{Comm: world},
 					})
 				})
 			}
@@ -579,14 +570,20 @@ func TestKnownOnRanks(t *testing.T) {
 			}
 			return found
 		}
-		want, all := fit(0, n)[0].Classes, score.Classes{}
-		for _, one := range fit(0, 1024, 2048, n) {
-			all.Labels = append(all.Labels, one.Classes.Labels...)
-			all.Confidence = append(all.Confidence, one.Classes.Confidence...)
-			all.Known, all.Suspects, all.Clusters = one.Classes.Known, one.Classes.Suspects, one.Classes.Clusters
-		}
-		if !reflect.DeepEqual(*want, all) || len(want.Suspects) == 0 {
-			t.Errorf("%s: three ranks have other classes than one process, or no suspects: %+v", name, all)
+		want := fit(1)[0]
+		for ranks := c.least; ranks <= 4; ranks++ {
+			all := score.Classes{}
+			for _, one := range fit(ranks) {
+				all.Labels = append(all.Labels, one.Classes.Labels...)
+				all.Confidence = append(all.Confidence, one.Classes.Confidence...)
+				all.Known, all.Suspects, all.Clusters = one.Classes.Known, one.Classes.Suspects, one.Classes.Clusters
+				if !slices.Equal(one.Loss, want.Loss) {
+					t.Errorf("%s, %d ranks: the loss is %v, of one process %v", name, ranks, one.Loss, want.Loss)
+				}
+			}
+			if !reflect.DeepEqual(*want.Classes, all) || len(all.Suspects) == 0 {
+				t.Errorf("%s, %d ranks: other classes than of one process, or no suspects", name, ranks)
+			}
 		}
 	}
 }

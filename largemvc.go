@@ -55,6 +55,9 @@ func fit(ctx context.Context, with processes, views []View, config Config, from 
 	if err != nil {
 		return r.result(ctx, nil, r.meter.Stopped(err))
 	}
+	if err := startAtClasses(inside, s.run); err != nil {
+		return r.result(ctx, nil, r.meter.Stopped(err))
+	}
 	out, err := s.fit(inside)
 	if out != nil {
 		out, err = s.extend(context.WithoutCancel(inside), out, err)

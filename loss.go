@@ -18,22 +18,26 @@ import (
 type lossTerms[T kernel.Float] struct {
 	neighbors float64 // weight of the information of neighbours; 0: without that term
 	heldOut   float64 // weight of the held-out information; 0: without that term
+	known     float64 // weight of the known labels; 0: without that term
 	graph     neighbor.Operator
 	held      *information.LeaveOneOut[T]
+	columns   []int                                     // of H, of the known classes of the samples; −1: not known
 	extra     func(net Network) (*gorgonia.Node, error) // nil: there is none
 	samples   int                                       // of all ranks
 	workers   int
 }
 
-// add returns the cost of a network: its reconstruction loss and the terms. The fused passes take the two terms for clusters into
-// their own loss.
+// add returns the cost of a network: its reconstruction loss and the terms. The fused passes take the information of neighbours
+// and the held-out information into their own loss.
 func (l *lossTerms[T]) add(m *Model[Represent, Noise, Anchor]) (*gorgonia.Node, error) {
-	cost := m.Loss()
+	cost, ops := m.Loss(), *l
 	var err error
 	if fused := m.fused(); fused != nil {
 		err = l.setFused(m.env.Anchors, fused)
-	} else {
-		cost, err = l.addOps(m, cost)
+		ops.neighbors, ops.heldOut = 0, 0
+	}
+	if err == nil {
+		cost, err = ops.addOps(m, cost)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("largemvc: clusters in the loss: %w", err)
@@ -75,7 +79,7 @@ func (l *lossTerms[T]) setFused(anchors int, fused unfold.Fused) error {
 
 // addOps adds the terms for clusters to a cost as ops of the graph.
 func (l *lossTerms[T]) addOps(m *Model[Represent, Noise, Anchor], cost *gorgonia.Node) (*gorgonia.Node, error) {
-	if l.neighbors == 0 && l.heldOut == 0 {
+	if l.neighbors == 0 && l.heldOut == 0 && l.known == 0 {
 		return cost, nil
 	}
 	h, err := m.H(m.env.Layers)
@@ -101,6 +105,12 @@ func (l *lossTerms[T]) addOps(m *Model[Represent, Noise, Anchor], cost *gorgonia
 	if l.heldOut > 0 {
 		x, err := term.HeldOut(l.workers, h, l.held, 0)
 		if err := add("held-out prediction", l.heldOut, x, err); err != nil {
+			return nil, err
+		}
+	}
+	if l.known > 0 {
+		x, err := term.Known[T](l.workers, h, l.columns, 0)
+		if err := add("known labels", l.known, x, err); err != nil {
 			return nil, err
 		}
 	}

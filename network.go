@@ -183,7 +183,7 @@ func (t *lossNetwork[T]) Forward(ctx context.Context, epoch int) (train.Loss, er
 
 // Evaluate computes H and the loss at the present parameters.
 func (t *lossNetwork[T]) Evaluate(ctx context.Context) (train.Loss, error) {
-	if t.fused == nil || t.config.ExtraLoss != nil {
+	if t.fused == nil || addsNodes(t.config) {
 		t.machine.Reset()
 		return t.Forward(ctx, t.adam.State().Steps+1)
 	}
@@ -202,7 +202,7 @@ func (t *lossNetwork[T]) loss() (train.Loss, error) {
 	} else {
 		out.Views = slices.Clone(t.reads.net.ViewLoss())
 	}
-	if t.fused == nil || t.config.ExtraLoss != nil {
+	if t.fused == nil || addsNodes(t.config) {
 		value, err := op.Elements[T](t.cost.Value())
 		if err != nil {
 			return out, err

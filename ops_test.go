@@ -4,15 +4,21 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/largemvc/largemvc/internal/device"
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/testrig/optest"
+	"github.com/largemvc/largemvc/internal/testrig/simdevice"
 	"github.com/largemvc/largemvc/internal/testrig/testutil"
+	"github.com/largemvc/largemvc/internal/view"
+	"github.com/largemvc/largemvc/machine"
 )
 
 func TestSoftThresholdValues(t *testing.T) {
@@ -443,6 +449,58 @@ func TestNullLoss(t *testing.T) {
 		net := &lossNetwork[float64]{in: &prepared[float64]{data: data}, config: &Config{Reduction: reduction}}
 		if loss := net.NullLoss(); math.Abs(loss-want) > 1e-12 {
 			t.Errorf("%v: %v, want %v", reduction, loss, want)
+		}
+	}
+}
+
+// TestKnownInTheLoss: a fit with known labels in its loss begins with their classes. In every order of the samples, for rows that
+// are read, and resumed with the same labels, it has the same bits. A device gives the same classes.
+func TestKnownInTheLoss(t *testing.T) {
+	const n = 90
+	held, read, _ := outside(n, 14, 9)
+	given := slices.Repeat([]int{-1}, n)
+	for i := range n / 6 {
+		given[6*i+i%3] = 2 * ((6*i + i%3) % 3) // the classes 0, 2 and 4
+	}
+	config := Config{Clusters: 3, Epochs: 10, Known: given, Neighborhood: Neighborhood{KnownWeight: 3}, Seed: 1}
+	want := mustFit(t, held, config)
+	for i, l := range given {
+		if l >= 0 && (want.StartLabels[i] != l/2 || want.Classes.Labels[i] != l) {
+			t.Errorf("sample %d begins with %d and ends with %d, known is %d", i, want.StartLabels[i], want.Classes.Labels[i], l)
+		}
+	}
+	sameResult(t, want, mustFit(t, read, config))
+
+	path := killed(t, held, config, 0, 10)
+	sameResult(t, want, mustResume(t, held, path, func(c *Config) { c.Known = given }))
+	other := slices.Clone(given)
+	other[slices.Index(other, 0)] = 2
+	for text, change := range map[string]func(*Config){
+		"needs known labels": func(*Config) {}, "had other known labels": func(c *Config) { c.Known = other },
+		"KnownWeight was 3": func(c *Config) { c.Neighborhood.KnownWeight, c.Known = 0, given },
+	} {
+		if _, err := Resume(t.Context(), held, path, change); err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%v, want %q", err, text)
+		}
+	}
+
+	order := make([]int, n)
+	for k := range order {
+		order[k] = 7 * k % n
+	}
+	turned := []View{held[0].Take(order), held[1].Take(order)}
+	permuted := config
+	permuted.Known = view.Along(order, given)
+	checkPermuted(t, want, mustFit(t, turned, permuted), order)
+
+	simulated(t, func() (device.Driver, error) { return &simdevice.Sim{}, nil })
+	got := mustFit(t, held, on(machine.CUDA, config))
+	if !slices.Equal(got.Classes.Labels, want.Classes.Labels) || got.Ran.Device != "the simulator" {
+		t.Errorf("ran on %v, with other classes than on the CPU", got.Ran)
+	}
+	for e, x := range want.Loss {
+		if math.Abs(got.Loss[e]-x) > 1e-4*math.Abs(x) {
+			t.Errorf("epoch %d: the loss is %v, on the CPU %v", e, got.Loss[e], x)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package largemvc
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -217,6 +218,9 @@ func newSaver(ctx context.Context, with processes, views []view.View, c *Config,
 		if err := from.fit.Matches(whole, sum); err != nil {
 			return nil, fmt.Errorf("largemvc: resuming: %w", err)
 		}
+		if from.fit.Known != sumOfKnown(c) {
+			return nil, errors.New("largemvc: resuming: the training had other known labels in its loss; give it the same Known")
+		}
 		from.keep(group, views[0].Rows)
 	}
 	if c.Checkpoint.Path == "" {
@@ -232,12 +236,20 @@ func newSaver(ctx context.Context, with processes, views []view.View, c *Config,
 	}
 	s := &saver{path: c.Checkpoint.Path, team: team, parts: group != nil, fit: checkpoint.Fit{
 		Config: config, Samples: group.Total(views[0].Rows), Views: checkpoint.Views(views), Fingerprint: sum,
-		ExtraLoss: c.ExtraLoss != nil, Anchors: c.Anchors, StartLabels: c.StartLabels,
+		ExtraLoss: c.ExtraLoss != nil, Known: sumOfKnown(c), Anchors: c.Anchors, StartLabels: c.StartLabels,
 	}}
 	for _, p := range c.StartAnchors {
 		s.fit.StartAnchors = append(s.fit.StartAnchors, linalg.Values(p))
 	}
 	return s, nil
+}
+
+// sumOfKnown identifies the known labels in the loss by their SHA-256; "": there are none.
+func sumOfKnown(c *Config) string {
+	if c.Neighborhood.KnownWeight == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, c.Known)))
 }
 
 // setInputs tells the number of the network's inputs, which must be that of the training from which the fit goes on, if there

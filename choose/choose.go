@@ -108,10 +108,10 @@ func (c *Choices) String() string {
 }
 
 // Clusters fits a range of numbers of clusters, each with several seeds, and computes indices that need no classes. Every fit
-// has the settings in config, except for Clusters, Seed, Known, Checkpoint and Machine.Overwrite, and only the first fit of a
-// number judges the structure. A HeldOutWeight of 0 means
-// largemvc.None here, because with that term the loss is a worse guide: on nine public sets of 4 to 10 classes it was lowest at
-// the number of classes on two, without the term on four.
+// has the settings in config, except for Clusters, Seed, Known, Neighborhood.KnownWeight, Checkpoint and Machine.Overwrite, and
+// only the first fit of a number judges the structure. A HeldOutWeight of 0 means largemvc.None here, because with that term the
+// loss is a worse guide: on nine public sets of 4 to 10 classes it was lowest at the number of classes on two, without the term
+// on four.
 //
 // The indices compare the labels with the preprocessed views side by side. They do not use H, whose columns differ between
 // numbers of anchors. An absent row counts as the mean of its view.
@@ -179,6 +179,7 @@ func configOfFits(views []largemvc.View, config largemvc.Config, numbers []int) 
 		return config, errors.New("choose: numbers of clusters are tried in one process: Machine.Comm is set")
 	}
 	config.Checkpoint.Path, config.Machine.Overwrite, config.Known = "", false, nil
+	config.Neighborhood.KnownWeight = 0
 	config.Neighborhood.Neighbors = config.WithDefaults().Neighborhood.Neighbors // the same for all numbers of clusters
 	if config.Neighborhood.Neighbors != largemvc.None && config.Neighborhood.HeldOutWeight == 0 {
 		config.Neighborhood.HeldOutWeight = largemvc.None

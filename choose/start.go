@@ -166,7 +166,7 @@ func starters(config largemvc.Config) []starter {
 	base := config.WithDefaults()
 	base.Epochs, base.Restarts, base.NoStructure, base.Progress = largemvc.None, 1, true, nil
 	base.Checkpoint, base.ExtraLoss, base.Machine.Overwrite = largemvc.Checkpoint{}, nil, false
-	base.Known, base.Neighborhood.Neighbors = nil, config.Neighborhood.Neighbors
+	base.Known, base.Neighborhood.KnownWeight, base.Neighborhood.Neighbors = nil, 0, config.Neighborhood.Neighbors
 	out := []starter{{name: "smoothed views", config: base}}
 	if base.Preprocess == largemvc.PreprocessBoth {
 		sample := base

@@ -76,3 +76,33 @@ func ExampleNeighborInformation() {
 	fmt.Println(c.Sizes)
 	// Output: [20 20]
 }
+
+// Two groups of samples, and the known clusters of four of them. The network begins with labels that agree with these.
+func ExampleKnownClusters() {
+	const n = 40
+	x, start, known := make([]float64, 0, 3*n), make([]int, n), make([]int, n)
+	for i := range n {
+		x = append(x, float64(i%2)*5, float64(i%7)/10, float64(1-i%2)*5)
+		if start[i], known[i] = i%2, -1; i < 4 {
+			known[i] = i % 2
+		}
+	}
+	config := largemvc.Config{Clusters: 2, Epochs: 20, StartLabels: start}
+	config.ExtraLoss = func(net largemvc.Network) (*gorgonia.Node, error) {
+		h, err := net.H(2) // of the last layer
+		if err != nil {
+			return nil, err
+		}
+		term, err := terms.KnownClusters(h, known, 0)
+		if err != nil {
+			return nil, err
+		}
+		return gorgonia.Mul(gorgonia.NewConstant(float32(3)), term)
+	}
+	c, err := largemvc.Fit(context.Background(), []largemvc.View{largemvc.DenseView(n, 3, x)}, config)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(c.Sizes)
+	// Output: [20 20]
+}

@@ -1,5 +1,5 @@
-// Package terms has the two terms that Fit adds to the loss by default, as Gorgonia nodes for your own graphs: the information
-// about neighbours, and the held-out information.
+// Package terms has terms of the loss as Gorgonia nodes for your own graphs: the information about neighbours and the held-out
+// information, which Fit adds to the loss by default, and the known clusters of Config.Neighborhood.KnownWeight.
 package terms
 
 import (
@@ -79,6 +79,31 @@ func HeldOutInformation(h *gorgonia.Node, held *HeldOut, temperature float64) (*
 		return named(heldOutTerm(0, h, held.single, temperature))
 	}
 	return named(heldOutTerm(0, h, held.double, temperature))
+}
+
+// KnownClusters returns the scalar −L/log m (at least 0) of a representation H (n×m) and the known clusters of some of its n
+// samples. It is low if the known samples belong to their clusters. clusters has n values: the column of H of the cluster of a
+// sample (0 to m−1), or −1 where it is not known. Add the term to the loss with a weight of about 3. L is a mean over the known
+// samples i:
+//
+//	Q = softmax(h_i / (‖h_i‖·temperature)) by rows,    L = mean of log Q_iy, where y is the known cluster of i
+//
+// The network must begin with these clusters in their columns: set Config.StartLabels to labels that agree with the known ones.
+// Config.Neighborhood.KnownWeight does that. A row h = 0 belongs to all clusters alike and has no derivative.
+//
+// A temperature of 0 means 0.1. The term is differentiable in H. Its value takes O(m) for each known sample, and the result does
+// not depend on the number of workers.
+//
+// KnownClusters returns an error if H has a single column (log m = 0), if there are not n clusters, if one is below −1 or above
+// m−1, if all are −1, or if the temperature is negative or not finite.
+func KnownClusters(h *gorgonia.Node, clusters []int, temperature float64) (*gorgonia.Node, error) {
+	if err := op.WantFloat("H", h, 2); err != nil {
+		return nil, fmt.Errorf("largemvc: %w", err)
+	}
+	if h.Dtype() == tensor.Float32 {
+		return named(term.Known[float32](0, h, clusters, temperature))
+	}
+	return named(term.Known[float64](0, h, clusters, temperature))
 }
 
 // heldOutTerm returns the term in the arithmetic T; held is nil if the HeldOut has the other arithmetic.

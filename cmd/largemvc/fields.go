@@ -28,7 +28,8 @@ var fieldFlags = map[string]string{
 	"Config.FitSamples": "fit-samples", "Config.Checkpoint.Path": "checkpoint", "Config.Checkpoint.Every": "checkpoint-every",
 	"Config.Machine.Workers": "workers", "Config.Machine.Device": "device", "Config.Machine.MaxMemory": "max-memory",
 	"Config.Machine.Comm": "mpi", "Config.StartLabels": "start-labels", "Config.Known": "known",
-	"Config.NoStructure": "no-structure",
+	"Config.Neighborhood.KnownWeight": "known-weight",
+	"Config.NoStructure":              "no-structure",
 
 	"Options.Views": "views", "Options.Labels": "labels", "Options.LeaveOut": "leave-out", "Options.IDs": "id",
 	"Options.Table": "view", "Options.OneHot": "one-hot", "Options.Decimal": "decimal", "Options.Header": "header",

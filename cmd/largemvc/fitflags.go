@@ -89,6 +89,8 @@ func fitFlags(o *fitOptions) *flags {
 	f.value(among(&o.start, "default", "careful"), "start", "initial clustering: `default|careful`. careful: compares three, "+
 		"and takes another than the default's only\nwhere classes seem to be of very different sizes (docs/expect.md)")
 	f.string(&o.known, "known", aboutKnown)
+	f.float(&c.Neighborhood.KnownWeight, "known-weight", 0, "`WEIGHT` of the labels of -known in the loss, 3 for "+
+		"instance; it needs as many clusters as classes; 0: none")
 	f.int(&c.Anchors, "anchors", 0, "`M`, the number of anchors of each view; 0: as many as clusters")
 	f.int(&c.Layers, "layers", 2, "`L`, the number of layers of the network")
 	f.value(among(&o.network.variant, "large", "amvc", "rmvc"), "variant",
@@ -231,6 +233,7 @@ func (o *fitOptions) check() error {
 		{"lr", c.LearningRate, c.LearningRate > 0, "a number above 0"},
 		{"missing", o.missing, o.missing >= 0 && o.missing < 1, "a number from 0 to below 1"},
 		{"tolerance", c.Tolerance, c.Tolerance >= 0, "a number from 0"},
+		{"known-weight", c.Neighborhood.KnownWeight, c.Neighborhood.KnownWeight >= 0, "a number from 0"},
 		{"lipschitz", o.network.lipschitz, o.network.lipschitz >= 1, "a number from 1"},
 		{"theta0", o.network.theta0, true, "a finite number"},
 		{"rho0", o.network.rho0, true, "a finite number"},
@@ -269,7 +272,7 @@ func (o *fitOptions) checkNeighbors() error {
 		return nil
 	}
 	for _, name := range []string{"directions", "filter-steps", "neighbor-weight", "held-out-weight", "exact-neighbors",
-		"landmarks"} {
+		"landmarks", "known-weight"} {
 		if o.given[name] {
 			return usagef("fit: -%s needs neighbours: give -neighbors K, or the preset default", name)
 		}

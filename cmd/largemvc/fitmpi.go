@@ -28,7 +28,8 @@ var withMPI = []string{"mpi", "set", "config", "data", "leave-out", "missing-row
 	"anchors", "layers", "variant", "activation", "preset", "preprocess", "plain-read-out", "neighbors",
 	"epochs", "lr", "seed", "restarts", "tolerance", "patience", "checkpoint", "checkpoint-every", "overwrite", "resume",
 	"workers", "kmeans-starts", "theta0", "rho0", "signs", "one-sided", "lipschitz", "reduction", "detach", "directions",
-	"filter-steps", "neighbor-weight", "held-out-weight", "exact-neighbors", "landmarks", "grace", "known", "labels",
+	"filter-steps", "neighbor-weight", "held-out-weight", "exact-neighbors", "landmarks", "grace", "known",
+	"known-weight", "labels",
 	"start-labels", "fit-samples", "from-disk"}
 
 // checkMPI refuses what several processes cannot do.

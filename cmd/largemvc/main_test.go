@@ -266,6 +266,7 @@ func TestUsageErrors(t *testing.T) {
 		{"fit -data x.npz -lr 0", "-lr is 0"},
 		{"fit -data x.npz -lr NaN", "-lr is NaN"},
 		{"fit -data x.npz -lipschitz 0.5", "-lipschitz is 0.5"},
+		{"fit -data x.npz -known-weight -1", "-known-weight is -1, want a number from 0"},
 		{"fit -data x.npz -clusters -2", "-clusters is -2"},
 		{"fit -data x.npz -missing 1", "-missing is 1, want a number from 0 to below 1"},
 		{"fit -data x.npz -sparse no", "must be auto, keep, never, always"},

@@ -24,6 +24,7 @@ type Fit struct {
 	Inputs      int // of the network
 	Fingerprint string
 	ExtraLoss   bool
+	Known       string // identifies the known labels in the loss; "": there are none
 
 	Anchors      int         // m
 	StartLabels  []int       // as given
@@ -109,7 +110,8 @@ func Write(path string, fit *Fit, state State) error {
 func encode(fit *Fit, state State) (*safetensors.File, error) {
 	about := savedState{
 		Samples: fit.Samples, Views: fit.Views, Inputs: fit.Inputs, Fingerprint: fit.Fingerprint, ExtraLoss: fit.ExtraLoss,
-		Next: state.Next, Current: state.Current.saved(), Best: state.Best.saved(),
+		Known: fit.Known,
+		Next:  state.Next, Current: state.Current.saved(), Best: state.Best.saved(),
 	}
 	switch {
 	case fit.StartLabels != nil:

@@ -11,8 +11,8 @@ type JointTable struct {
 // informationFloor keeps logarithms finite where a softmax has underflowed.
 const informationFloor = 1e-300
 
-// MutualInformation returns I.
-func (t *JointTable) MutualInformation() float64 { return t.Information }
+// Gain returns I.
+func (t *JointTable) Gain() float64 { return t.Information }
 
 // floored returns the logarithm of x, or of the floor.
 func floored(x float64) float64 { return math.Log(max(x, informationFloor)) }

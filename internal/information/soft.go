@@ -101,6 +101,11 @@ func (s softAssignment[T]) addBackward(h, q, dq []T, u, dz []float64, dh []T) {
 		return
 	}
 	softmaxBackward(q, dq, s.temperature, dz)
+	project(u, dz, norm, dh)
+}
+
+// project adds to dh the cotangent of a row h, given its norm, u = h/norm and the cotangent dz of u.
+func project[T kernel.Float](u, dz []float64, norm float64, dh []T) {
 	along := 0.0
 	for j := range u {
 		along += dz[j] * u[j]

@@ -17,6 +17,17 @@ func Seen(labels []int) []int {
 	return slices.DeleteFunc(seen, func(l int) bool { return l == Unknown })
 }
 
+// Columns returns the places of classes in seen, Unknown for an unknown class.
+func Columns(classes, seen []int) []int {
+	out := slices.Clone(classes)
+	for i, l := range classes {
+		if l != Unknown {
+			out[i], _ = slices.BinarySearch(seen, l)
+		}
+	}
+	return out
+}
+
 // Classifier gives samples their classes, by the weights that known labels have taught.
 type Classifier struct {
 	Seen    []int      // the classes that it can give, in increasing order

@@ -114,6 +114,7 @@ type study struct {
 	data, only, known string
 	draws, limit      int
 	fresh, missing    float64
+	weight            float64
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
@@ -126,6 +127,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	f.IntVar(&s.draws, "draws", 3, "number of draws of each set")
 	f.IntVar(&s.limit, "limit", 3000, "largest number of samples of a set; a larger set loses the last ones of each draw")
 	f.Float64Var(&s.fresh, "new", 0, "share of the samples that are left out of the fit and labelled afterwards")
+	f.Float64Var(&s.weight, "weight", 0, "weight of the known labels in the loss (Config.Neighborhood.KnownWeight)")
 	f.Float64Var(&s.missing, "missing", 0, "share of the view rows that are removed from the fit and from new samples")
 	if err := f.Parse(args); err != nil {
 		return err
@@ -163,8 +165,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 }
 
 // head begins the table.
-const head = "| set | known | classes ACC | F1 | NMI | mean confidence | clusters, named: ACC | logistic regression ACC | F1 | new ACC |\n" +
-	"|---|---|---|---|---|---|---|---|---|---|"
+const head = "| set | known | classes ACC | F1 | NMI | mean confidence | clusters, named: ACC | NMI | logistic regression ACC | F1 | new ACC |\n" +
+	"|---|---|---|---|---|---|---|---|---|---|---|"
 
 // String returns a row of the table, in percent.
 func (o outcome) String() string {
@@ -172,8 +174,9 @@ func (o outcome) String() string {
 	if o.fresh[0] > 0 {
 		fresh = fmt.Sprintf("%.1f", 100*o.fresh[0])
 	}
-	return fmt.Sprintf("| %s | %v | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f | %s |", o.name, o.of, 100*o.classes[0],
-		100*o.classes[1], 100*o.classes[2], 100*o.confidence, 100*o.clusters[0], 100*o.rival[0], 100*o.rival[1], fresh)
+	return fmt.Sprintf("| %s | %v | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f | %s |", o.name, o.of,
+		100*o.classes[0], 100*o.classes[1], 100*o.classes[2], 100*o.confidence, 100*o.clusters[0], 100*o.clusters[2],
+		100*o.rival[0], 100*o.rival[1], fresh)
 }
 
 // set returns the mean over draws of a set.
@@ -201,6 +204,7 @@ func (s *study) set(ctx context.Context, d *sets.Set, a amount) (outcome, error)
 		}
 		c, err := largemvc.Fit(ctx, views, largemvc.Config{
 			Clusters: d.Classes, Seed: uint64(draw), Known: given, NoStructure: true,
+			Neighborhood: largemvc.Neighborhood{KnownWeight: s.weight},
 		})
 		if err != nil {
 			return out, err

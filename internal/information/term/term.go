@@ -1,4 +1,4 @@
-// Package term makes nodes of a Gorgonia graph from the terms of package information: −I/log m of a representation H.
+// Package term makes nodes of a Gorgonia graph from the terms of package information, of a representation H.
 package term
 
 import (
@@ -22,7 +22,7 @@ import (
 type Node = gorgonia.Node
 
 // table holds the values of a term for an H, for its value and its gradient.
-type table interface{ MutualInformation() float64 }
+type table interface{ Gain() float64 }
 
 // Neighbors returns the term of H (n×m) and a graph of its samples.
 func Neighbors[T kernel.Float](workers int, h *Node, graph neighbor.Operator, temperature float64) (*Node, error) {
@@ -43,6 +43,23 @@ func HeldOut[T kernel.Float](workers int, h *Node, held *information.LeaveOneOut
 	}
 	s := information.NewHeldOut(workers, h.Shape()[1], held, temperature)
 	return node(fmt.Sprintf("held-out information of %p", held), source[T, *information.HeldOutTable[T]](s), h)
+}
+
+// Known returns the term of H (n×m) and the clusters of its samples, −1 where they are not known: −(mean of log q_iy)/log m.
+func Known[T kernel.Float](workers int, h *Node, clusters []int, temperature float64) (*Node, error) {
+	if err := check("known clusters", "list of known clusters", h, len(clusters), temperature); err != nil {
+		return nil, err
+	}
+	for i, y := range clusters {
+		if m := h.Shape()[1]; y < -1 || y >= m {
+			return nil, fmt.Errorf("the known cluster of sample %d is %d, want −1 (not known) or 0 to %d", i, y, m-1)
+		}
+	}
+	if !slices.ContainsFunc(clusters, func(y int) bool { return y >= 0 }) {
+		return nil, errors.New("no sample has a known cluster")
+	}
+	s := information.NewKnown[T](workers, h.Shape()[1], slices.Clone(clusters), temperature)
+	return node(fmt.Sprintf("known clusters %p", s), source[T, information.MeanLog](s), h)
 }
 
 // check returns an error for an H or a temperature that does not fit the term; samples is its number of samples.
@@ -85,7 +102,7 @@ func node[T kernel.Float, V table](name string, s source[T, V], h *Node) (*Node,
 				return nil, err
 			}
 			kept.put(x, t)
-			return op.Scalar[T](-t.MutualInformation() / scale), nil
+			return op.Scalar[T](-t.Gain() / scale), nil
 		},
 		Grad: func(_ int, in gorgonia.Nodes, _, g *Node) (*Node, error) {
 			return derivative(name, s, kept, scale, in[0], g)
