@@ -270,7 +270,7 @@ func (o *fitOptions) checkFiles(stdout io.Writer) error {
 		return usagef("fit: -json writes to standard output too: give -out, -save, -report and -trust a file")
 	}
 	inputs := o.inputs()
-	inputs["start-labels"] = []string{o.startLabels}
+	inputs["start"] = []string{o.startFile()}
 	if o.knownColumn == "" {
 		inputs["known"] = []string{o.known}
 	}

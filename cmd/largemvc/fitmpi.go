@@ -22,14 +22,14 @@ import (
 	"github.com/largemvc/largemvc/score"
 )
 
-// withMPI are the flags that may stand beside -mpi.
-var withMPI = []string{"mpi", "set", "config", "data", "leave-out", "missing-rows", "max-memory", "out", "outliers", "save",
-	"json", "quiet", "clusters",
-	"anchors", "layers", "variant", "activation", "preset", "preprocess", "plain-read-out", "neighbors",
-	"epochs", "lr", "seed", "restarts", "tolerance", "patience", "checkpoint", "checkpoint-every", "overwrite", "resume",
-	"workers", "kmeans-starts", "theta0", "rho0", "signs", "one-sided", "lipschitz", "reduction", "detach", "directions",
-	"filter-steps", "neighbor-weight", "held-out-weight", "exact-neighbors", "landmarks", "grace", "known", "labels",
-	"start-labels", "fit-samples", "from-disk"}
+// withMPI are the flags that may stand beside -mpi, and withoutMPI the fields that may not.
+var (
+	withMPI = []string{"mpi", "set", "config", "data", "leave-out", "missing-rows", "max-memory", "out",
+		"outliers",
+		"save", "json", "quiet", "clusters", "preset", "epochs", "seed", "checkpoint", "overwrite", "resume", "workers", "grace",
+		"known", "labels", "start", "from-disk"}
+	withoutMPI = []string{"set Float64", "set NoStructure"}
+)
 
 // checkMPI refuses what several processes cannot do.
 func (o *fitOptions) checkMPI() error {
@@ -37,7 +37,8 @@ func (o *fitOptions) checkMPI() error {
 		return nil
 	}
 	for name := range o.given {
-		if !slices.Contains(withMPI, name) {
+		if field := strings.HasPrefix(name, "set "); slices.Contains(withoutMPI, name) || !field && !slices.Contains(withMPI,
+			name) {
 			return usagef("fit: -%s cannot be given with -mpi", name)
 		}
 	}
@@ -259,11 +260,11 @@ func (o *fitOptions) readLabelsOf(ctx context.Context, in *input, lo, hi int) er
 	if o.config.Known != nil {
 		o.config.Known = o.config.Known[lo:hi]
 	}
-	if o.startLabels == "" {
+	if o.startFile() == "" {
 		return nil
 	}
 	anchors := cmp.Or(o.config.Anchors, o.config.Clusters)
-	labels, err := o.readStartLabels(ctx, o.startLabels, in.samples, anchors, nil)
+	labels, err := o.readStartLabels(ctx, o.start, in.samples, anchors, nil)
 	if err == nil {
 		o.config.StartLabels = labels[lo:hi]
 	}

@@ -66,7 +66,11 @@ func (f *flags) shortHelp(w io.Writer, about string) error {
 		b.WriteString(strings.TrimRight(string(line), " ") + "\n")
 	}
 	count := 0
-	f.VisitAll(func(*flag.Flag) { count++ })
+	f.VisitAll(func(fl *flag.Flag) {
+		if f.short[fl.Name] == "" {
+			count++
+		}
+	})
 	fmt.Fprintf(&b, "\n'largemvc %s -h all' explains all %d flags.\n", f.Name(), count)
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -155,15 +155,16 @@ const fewFeatures = 5
 // takes two numbers from each row, which is too much of a short one, and small columns drown in it where others are of
 // another order of magnitude: then balanced columns are better, unless the view is sparse, whose rare columns they blow up.
 func suggestion(r *dataset.Report) string {
+	const without = ";\nwith -set Neighborhood.Neighbors=none, -set Preprocess=balanced, for "
 	const text = "no flags: the default preset reads every view in two standardisations, which suits most data"
 	for v := range r.Views {
 		x := &r.Views[v]
 		if x.Features < fewFeatures {
-			return text + fmt.Sprintf(";\nwith -neighbors none, -preprocess balanced, for view %d has %s only (the rule: "+
+			return text + without + fmt.Sprintf("view %d has %s only (the rule: "+
 				"under %d)", v, count(x.Features, "feature"), fewFeatures)
 		}
 		if suspect.Dominated(x.MedianStd, x.MaxStd, x.Fill) {
-			return text + fmt.Sprintf(";\nwith -neighbors none, -preprocess balanced, for the columns of view %d differ in "+
+			return text + without + fmt.Sprintf("the columns of view %d differ in "+
 				"scale (the rule: the largest standard\n"+
 				"deviation over %d times the median one, here %.0f times, in a view with at least half of its entries not zero)",
 				v, suspect.WildScale, x.MaxStd/x.MedianStd)

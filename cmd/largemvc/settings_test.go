@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/largemvc/largemvc"
 )
 
 func TestConfigFile(t *testing.T) {
@@ -15,8 +17,8 @@ func TestConfigFile(t *testing.T) {
 	}
 	c := o.config
 	if c.Clusters != 7 || c.Seed != 4 || c.Neighborhood.Steps != 8 || c.Neighborhood.Weight != 2 || !c.Float64 ||
-		c.Checkpoint.Every != 3 || o.network.signs != "free" {
-		t.Errorf("%+v, signs %s", c, o.network.signs)
+		c.Checkpoint.Every != 3 || !c.Represent.(*largemvc.SoftThreshold).Unconstrained {
+		t.Errorf("%+v, %+v", c, c.Represent)
 	}
 	if strings.Join(o.data, " ") != "a.npz b.npz" || o.views != "X0,X1" || o.labels != "" || !o.quiet || !o.given["clusters"] {
 		t.Errorf("data %q, views %q, labels %q, given %v", o.data, o.views, o.labels, o.given)
@@ -34,8 +36,10 @@ func TestConfigFileErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"Neighborhood": {"Setps": 8}}`: "no setting Neighborhood.Setps: did you mean Neighborhood.Steps?",
 		`{"cluster": 3}`:                 "did you mean",
-		`{"entirely-else": 3}`:           "there is no setting entirely-else: give a field",
-		`{"Clusters": [2, 3]}`:           `Clusters is "2,3"`,
+		`{"entirely-else": 3}`:           "there is no setting entirely-else: give a flag, or one of Clusters",
+		`{"Clusters": [2, 3]}`:           `Clusters is [2,3]: must be a whole number`,
+		`{"Known": [0, 1]}`:              "Known has no value here: give -known",
+		`{"quiet": "maybe"}`:             `quiet is "maybe"`,
 		`{"config": "b.json"}`:           "no setting config",
 		`{"Clusters": 3} {}`:             "no JSON object",
 		`[3]`:                            "no JSON object",
