@@ -91,7 +91,7 @@ func (o *fitOptions) checkAuto() error {
 		return nil
 	}
 	for _, other := range []string{"mpi", "from-disk", "resume", "set FitSamples"} {
-		if o.given[other] {
+		if o.given[other] && (other != "set FitSamples" || o.config.FitSamples > 0) {
 			return usagef("fit: %s fits all samples several times from the beginning, and cannot be given with -%s", asked, other)
 		}
 	}

@@ -165,7 +165,7 @@ func TestMissing(t *testing.T) {
 		}
 		return object(t, stdout)
 	}
-	mask := writeMask(t, 0.3, 1)
+	mask := writeMask(t, 60, 0.3, 1)
 	a, b, whole := fit("-mask", mask), fit("-mask", mask), fit()
 	if a["missing_rate"] != 0.3 || a["loss_last"] != b["loss_last"] || a["loss_last"] == whole["loss_last"] ||
 		!(a["acc"].(float64) > 0.9) {
@@ -178,10 +178,10 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// writeMask writes the mask of 60 samples of two views with a share of rows that are absent.
-func writeMask(t *testing.T, rate float64, seed uint64) string {
+// writeMask writes the mask of n samples of two views with a share of rows that are absent.
+func writeMask(t *testing.T, n int, rate float64, seed uint64) string {
 	t.Helper()
-	present, err := dataset.Drop(60, 2, rate, seed)
+	present, err := dataset.Drop(n, 2, rate, seed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +227,7 @@ func TestResumeInOtherArithmetic(t *testing.T) {
 
 // TestResumeMissing goes on with the views that were missing then.
 func TestResumeMissing(t *testing.T) {
-	path, state, mask := writeSet(t, 60, true), filepath.Join(t.TempDir(), "state"), writeMask(t, 0.4, 3)
+	path, state, mask := writeSet(t, 60, true), filepath.Join(t.TempDir(), "state"), writeMask(t, 60, 0.4, 3)
 	args := []string{"fit", "-data", path, "-epochs", "30", "-seed", "3", "-mask", mask, "-json"}
 	_, whole, _ := runLine(args...)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -20,6 +20,8 @@ type fitOptions struct {
 	dataOptions
 	knownOptions
 	out, save   string
+	writeTo     string // of -write-config
+	flags       *flags
 	report      string
 	features    int
 	important   important // found by -features
@@ -33,6 +35,7 @@ type fitOptions struct {
 	choosing
 	config    largemvc.Config
 	preset    word
+	written   largemvc.Config // for -write-config
 	overwrite bool
 	stopping
 	given   map[string]bool // the flags on the command line
@@ -123,6 +126,7 @@ const interrupted = "an interrupted training writes its result to FILE.partial, 
 func parseFit(args []string) (*fitOptions, *flags, error) {
 	o := &fitOptions{}
 	f := fitFlags(o)
+	o.flags = f
 	if _, err := f.parse(args); err != nil {
 		return nil, f, err
 	}
@@ -199,11 +203,10 @@ func (o *fitOptions) checkJudged() error {
 func checkRanges(c largemvc.Config) error {
 	c.Clusters = max(c.Clusters, 1)
 	_, err := c.EstimateMemory([]largemvc.View{largemvc.DenseView[float32](math.MaxInt32, 20, nil)})
-	var wrong *largemvc.FieldError
-	if !errors.As(err, &wrong) {
-		return nil
+	if wrong := (*largemvc.FieldError)(nil); errors.As(err, &wrong) {
+		return usagef("fit: %s", oneLine(err))
 	}
-	return usagef("fit: %s", oneLine(err))
+	return nil
 }
 
 // checkNeighbors refuses what needs neighbours where there are none.

@@ -65,12 +65,8 @@ func (f *flags) shortHelp(w io.Writer, about string) error {
 		}
 		b.WriteString(strings.TrimRight(string(line), " ") + "\n")
 	}
-	count := 0
-	f.VisitAll(func(fl *flag.Flag) {
-		if f.short[fl.Name] == "" {
-			count++
-		}
-	})
+	count := -len(f.short) // which are other names of flags
+	f.VisitAll(func(*flag.Flag) { count++ })
 	fmt.Fprintf(&b, "\n'largemvc %s -h all' explains all %d flags.\n", f.Name(), count)
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -254,7 +254,7 @@ func TestUsageErrors(t *testing.T) {
 		{"fit -mpi -data x.npy -preset paper -clusters 3 -report r.html", "-report cannot be given with -mpi"},
 		{"fit -mpi -data - -preset paper -clusters 3", "-mpi does not read standard input"},
 		{"fit -mpi -data x%d-%d.npy -preset paper -clusters 3", "has %d more than once"},
-		{"fit -mpi -data x.npy -preset paper -clusters 3 -out -", "with -mpi give -out and -save a file"},
+		{"fit -mpi -data x.npy -preset paper -clusters 3 -out -", "with -mpi give -out, -save and -write-config a file"},
 		{"predict -model m -data x.npz -workers -1", "-workers is -1, want 0 to 4096"},
 		{"predict -model m -data x.npz -workers 5000", "-workers is 5000, want 0 to 4096"},
 		{"fit -data x.npz more*", `no file matches "more*"`},

@@ -12,7 +12,7 @@ import (
 )
 
 // withResume are the flags that may stand beside -resume, and the fields: all that is not a setting of the training that goes on.
-var withResume = []string{"resume", "set", "config", "data", "labels", "views", "mask", "missing-rows",
+var withResume = []string{"resume", "set", "config", "write-config", "data", "labels", "views", "mask", "missing-rows",
 	"triplets", "sparse", "orientation", "id", "view", "leave-out", "one-hot", "impute", "transform", "header", "decimal",
 	"overwrite",
 	"max-memory", "from-disk", "scratch", "out", "save", "report", "embedding", "trust", "memberships", "outliers", "features",

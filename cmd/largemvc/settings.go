@@ -25,6 +25,8 @@ func (o *fitOptions) settingFlags(f *flags) {
 		strings.TrimSpace(regexp.MustCompile("(.{1,110})( |$)").ReplaceAllString(strings.Join(settings(), " "), "$1\n")))
 	f.string(&f.file, "config", "`FILE` of JSON, an object with fields of Config and flags by their names; "+
 		"flags that are given win\n(examples/recipes/README.md). None by default")
+	f.output(&o.writeTo, "write-config", "`FILE` for the settings of this fit, defaults too, and how the data are read, for "+
+		"-config; none by default")
 }
 
 // assignment is a value for a field of Config.
@@ -97,12 +99,12 @@ func setField(c *largemvc.Config, name, value string) error {
 		}
 	}
 	to, want := at.Addr().Interface(), "a number"
-	switch kind := at.Kind(); {
-	case kind == reflect.Slice:
+	switch at.Kind() {
+	case reflect.Slice:
 		want = "numbers, as [1,2]"
-	case kind == reflect.Bool:
+	case reflect.Bool:
 		want = "true or false"
-	case kind == reflect.String:
+	case reflect.String:
 		if json.Unmarshal([]byte(value), to) != nil {
 			at.SetString(value)
 		}

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -55,4 +58,54 @@ func TestConfigFileErrors(t *testing.T) {
 	checkFailure(t, "-set", exitUsage, status, stdout, stderr, "did you mean Layers?")
 	status, stdout, stderr = runLine("fit", "x.npz", "-config", "none.json")
 	checkFailure(t, "no file", exitError, status, stdout, stderr, "-config none.json")
+}
+
+// TestWriteConfig: a fit by the file that a fit or inspect wrote gives the same labels.
+func TestWriteConfig(t *testing.T) {
+	folder := t.TempDir()
+	data, table := writeSet(t, 90, true), filepath.Join(folder, "t.csv")
+	text := "id,a,b,c,d\n"
+	for i := range 60 {
+		text += fmt.Sprintf("s%d,%d,%d,%d,%d\n", i, i%3*10+i%4, i*i%7, i%3*5, i*i%11)
+	}
+	if err := os.WriteFile(table, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(folder, "fit.json")
+	fit := func(args ...string) string {
+		t.Helper()
+		out := filepath.Join(folder, "out.csv")
+		if status, _, stderr := runLine(append([]string{"fit", "-quiet", "-out", out}, args...)...); status != exitOK {
+			t.Fatal(stderr)
+		}
+		labels, err := os.ReadFile(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(labels)
+	}
+	for _, args := range []string{
+		data + " -mask " + writeMask(t, 90, 0.2, 3) + " -seed 18446744073709551615 -epochs 3",
+		data + " -preset paper -set Noise=NoNoise -set Represent.Theta0=0.02 -epochs 0 -labels none -k 4",
+		table + " -view p=a,b -view q=c,d -transform p=log1p -clusters auto -start careful -set Restarts=2 -epochs 2",
+	} {
+		want := fit(append(strings.Fields(args), "-write-config", file)...)
+		if got := fit("-config", file); got != want {
+			written, _ := os.ReadFile(file)
+			t.Errorf("%s: other labels by\n%s", args, written)
+		}
+		again := filepath.Join(folder, "again.json")
+		fit("-config", file, "-write-config", again)
+		if a, b := readText(t, file), readText(t, again); a != b {
+			t.Errorf("%s: written\n%s\nthen\n%s", args, a, b)
+		}
+	}
+	status, _, stderr := runLine("inspect", data, "-write", file)
+	if status != exitOK || fit("-config", file) != fit(data) {
+		t.Errorf("inspect: status %d, %s, %s", status, stderr, readText(t, file))
+	}
+	status, _, stderr = runLine("fit", data, "-write-config", data)
+	if status != exitUsage || !strings.Contains(stderr, "-write-config") {
+		t.Errorf("over the data: status %d, %s", status, stderr)
+	}
 }
