@@ -55,7 +55,7 @@ func (c clusterCount) Set(s string) error {
 
 // choosing has the settings that the command chooses by itself.
 type choosing struct {
-	start  word
+	start  string
 	starts *choose.Starts // what -start careful compared; nil: nothing
 	auto   bool           // -clusters auto
 	picked *picked        // what came of it; nil: the number was given
@@ -90,12 +90,23 @@ func (o *fitOptions) checkAuto() error {
 	case !o.auto:
 		return nil
 	}
-	for _, other := range []string{"mpi", "from-disk", "resume", "start-labels", "fit-samples"} {
-		if o.given[other] {
+	for _, other := range []string{"mpi", "from-disk", "resume", "set FitSamples"} {
+		if o.given[other] && (other != "set FitSamples" || o.config.FitSamples > 0) {
 			return usagef("fit: %s fits all samples several times from the beginning, and cannot be given with -%s", asked, other)
 		}
 	}
+	if o.startFile() != "" {
+		return usagef("fit: %s chooses the initial clustering too, and cannot be given with -start %s", asked, o.start)
+	}
 	return nil
+}
+
+// startFile is the file of initial labels, "" where -start names none.
+func (o *fitOptions) startFile() string {
+	if o.start == carefulWord || o.start == "default" {
+		return ""
+	}
+	return o.start
 }
 
 // chooseStart sets the start of -start careful.

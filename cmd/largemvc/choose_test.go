@@ -85,11 +85,14 @@ func TestAutoClusters(t *testing.T) {
 		t.Error(text)
 	}
 	for _, test := range [][]string{
-		{"-mpi"}, {"-from-disk"}, {"-resume", data}, {"-start-labels", data}, {"-fit-samples", "30"},
+		{"-mpi"}, {"-from-disk"}, {"-resume", data}, {"-start", data}, {"-set", "FitSamples=30"},
 	} {
 		status, _, stderr := runLine(append(args, test...)...)
 		if status != exitUsage || !strings.Contains(stderr, "-clusters auto") {
 			t.Errorf("%v: status %d, %s", test, status, stderr)
+		}
+		if test[0] == "-start" {
+			continue
 		}
 		status, _, stderr = runLine(append([]string{"fit", "-data", data, "-start", "careful"}, test...)...)
 		if status != exitUsage || !strings.Contains(stderr, "-start careful") {

@@ -59,13 +59,13 @@ func TestCompletionInBash(t *testing.T) {
 	_, script, _ := runLine("completion", "bash")
 	for line, want := range map[string]string{
 		"f":                   "fit",
-		"fit -varia":          "-variant",
-		"fit -variant ":       "large amvc rmvc",
-		"fit -variant l":      "large",
+		"fit -outl":           "-outliers",
+		"fit -outliers ":      "keep mark",
+		"fit -outliers k":     "keep",
 		"completion f":        "fish",
 		"help ins":            "inspect",
 		"fit -epochs ":        "",
-		"fit -data x -varian": "-variant",
+		"fit -data x -outlie": "-outliers",
 	} {
 		words := strings.Split(line, " ")
 		call := "compopt() { :; }\n" + script + "COMP_WORDS=(largemvc"

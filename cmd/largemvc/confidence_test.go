@@ -137,8 +137,8 @@ func TestMembershipFiles(t *testing.T) {
 func TestConfidenceIsRefused(t *testing.T) {
 	path := writeSet(t, 60, false)
 	for want, args := range map[string][]string{
-		"that -no-structure leaves out": {"-no-structure", "-outliers", "mark"},
-		"must end in .npy":              {"-memberships", "m.txt"},
+		"that -set NoStructure=true leaves out": {"-set", "NoStructure=true", "-outliers", "mark"},
+		"must end in .npy":                      {"-memberships", "m.txt"},
 	} {
 		status, _, stderr := runLine(append([]string{"fit", "-data", path, "-clusters", "3"}, args...)...)
 		if status != exitUsage || !strings.Contains(stderr, want) {
@@ -146,7 +146,8 @@ func TestConfidenceIsRefused(t *testing.T) {
 		}
 	}
 	out := filepath.Join(t.TempDir(), "labels.csv")
-	status, stdout, stderr := runLine("fit", "-data", path, "-clusters", "3", "-epochs", "1", "-quiet", "-no-structure", "-json",
+	status, stdout, stderr := runLine("fit", "-data", path, "-clusters", "3", "-epochs", "1", "-quiet", "-json",
+		"-set", "NoStructure=true",
 		"-out", out)
 	m := object(t, stdout)
 	if status != exitOK || m["confidence"] != nil || m["confidences"] != nil || m["outliers"] != nil ||

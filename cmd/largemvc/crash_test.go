@@ -50,7 +50,7 @@ func TestKilled(t *testing.T) {
 	if err := os.Rename(writeSet(t, 60, true), in("set.npz")); err != nil {
 		t.Fatal(err)
 	}
-	const fit = "fit -data set.npz -quiet -overwrite -checkpoint state -checkpoint-every 1 -out out.csv -save model "
+	const fit = "fit -data set.npz -quiet -overwrite -checkpoint state -set Checkpoint.Every=1 -out out.csv -save model "
 	files := []string{"out.csv", "model", "state"}
 	before, after := map[string]string{}, map[string]string{}
 	began := time.Now()
@@ -149,7 +149,8 @@ func TestFullDisk(t *testing.T) {
 		if !testutil.Slow && flag != "save" && flag != "checkpoint" {
 			continue
 		}
-		fit := fmt.Sprintf("fit -data set.npz -quiet -no-structure -epochs 2 -overwrite -exact-neighbors none -landmarks 50 -%s ",
+		fit := fmt.Sprintf("fit -data set.npz -quiet -set NoStructure=true -epochs 2 -overwrite "+
+			"-set Neighborhood.Exact=none -set Neighborhood.Landmarks=50 -%s ",
 			flag)
 		for how, run := range map[string]func() (int, string){
 			"full disk": func() (int, string) { return finished(t, folder, fit+filepath.Join("disk", name)) },

@@ -191,11 +191,33 @@ func bits(double bool) int {
 // diskFlags adds the flags of data that are larger than memory.
 func (o *dataOptions) diskFlags(f *flags, of string) {
 	f.bool(&o.fromDisk, "from-disk", "read the rows from the files whenever they are needed, for data larger than memory: "+of)
-	f.string(&o.scratch, "scratch", "`FOLDER` for files that are deleted at the end. With -from-disk it gets what cannot be "+
-		"read row by row as it lies in\nits file (CSV, MATLAB v5, compressed or chunked arrays); by default that is an error")
-	f.value(oneOf(&o.numbers, dataset.Float32Numbers, dataset.BFloat16Numbers, dataset.Uint8Numbers), "scratch-numbers",
-		"what is converted there: `float32|bfloat16|uint8`. bfloat16 has 8 significant bits in 2 bytes, uint8 256 levels a "+
-			"column in one:\nless to read, less exact (docs/scale.md)")
+	f.value(scratchFolder{&o.scratch, &o.numbers}, "scratch", "`FOLDER` for files that are deleted at the end. With "+
+		"-from-disk it gets what cannot be read row by row as it lies in\n"+
+		"its file (CSV, MATLAB v5, compressed or chunked arrays); "+
+		"by default that is an error.\nFOLDER,bfloat16 or FOLDER,uint8 writes 8 significant bits in 2 bytes, "+
+		"or 256 levels a column in one: less to read, less exact (docs/scale.md)")
+}
+
+// scratchFolder is a flag.Value for a folder, with a comma and what is written there.
+type scratchFolder struct {
+	folder  *string
+	numbers *dataset.Numbers
+}
+
+func (v scratchFolder) String() string {
+	if v.folder == nil || *v.folder == "" || *v.numbers == 0 {
+		return words{v.folder}.String()
+	}
+	return *v.folder + "," + v.numbers.String()
+}
+
+func (v scratchFolder) Set(s string) error {
+	for _, n := range []dataset.Numbers{dataset.BFloat16Numbers, dataset.Uint8Numbers} {
+		if folder, ok := strings.CutSuffix(s, ","+n.String()); ok {
+			s, *v.numbers = folder, n
+		}
+	}
+	return words{v.folder}.Set(s)
 }
 
 // checkDisk refuses what -from-disk does not do; others are flags that need the values in memory.

@@ -154,9 +154,9 @@ func TestStorage(t *testing.T) {
 	}
 }
 
-// TestMissing makes a set incomplete by rate and by mask.
+// TestMissing fits with a mask.
 func TestMissing(t *testing.T) {
-	path, folder := writeSet(t, 60, true), t.TempDir()
+	path := writeSet(t, 60, true)
 	fit := func(args ...string) map[string]any {
 		t.Helper()
 		status, stdout, stderr := runLine(append([]string{"fit", "-data", path, "-epochs", "5", "-json", "-quiet"}, args...)...)
@@ -165,15 +165,23 @@ func TestMissing(t *testing.T) {
 		}
 		return object(t, stdout)
 	}
-	a, b, other := fit("-missing", "0.3", "-seed", "1"), fit("-missing", "0.3", "-seed", "1"), fit("-missing", "0.3",
-		"-seed", "2")
-	if a["missing_rate"] != 0.3 || a["loss_last"] != b["loss_last"] || a["loss_last"] == other["loss_last"] ||
+	mask := writeMask(t, 60, 0.3, 1)
+	a, b, whole := fit("-mask", mask), fit("-mask", mask), fit()
+	if a["missing_rate"] != 0.3 || a["loss_last"] != b["loss_last"] || a["loss_last"] == whole["loss_last"] ||
 		!(a["acc"].(float64) > 0.9) {
 		t.Errorf("missing rate %v, loss %v, %v and %v, acc %v", a["missing_rate"], a["loss_last"], b["loss_last"],
-			other["loss_last"], a["acc"])
+			whole["loss_last"], a["acc"])
 	}
-	// The mask that -missing draws, given as a file, is the same training.
-	present, err := dataset.Drop(60, 2, 0.3, 1)
+	if _, stdout, _ := runLine("fit", "-data", path, "-mask", mask, "-epochs", "1", "-quiet"); !strings.Contains(stdout,
+		"30.0 % of the view rows absent") {
+		t.Errorf("the summary is silent on it:\n%s", stdout)
+	}
+}
+
+// writeMask writes the mask of n samples of two views with a share of rows that are absent.
+func writeMask(t *testing.T, n int, rate float64, seed uint64) string {
+	t.Helper()
+	present, err := dataset.Drop(n, 2, rate, seed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,21 +189,7 @@ func TestMissing(t *testing.T) {
 	for _, row := range present {
 		fmt.Fprintf(&text, "%d,%d\n", number01(row[0]), number01(row[1]))
 	}
-	mask := filepath.Join(folder, "mask.csv")
-	if err := os.WriteFile(mask, []byte(text.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if c := fit("-mask", mask, "-seed", "1"); c["missing_rate"] != 0.3 || c["loss_last"] != a["loss_last"] {
-		t.Errorf("by mask: missing rate %v, loss %v, want %v", c["missing_rate"], c["loss_last"], a["loss_last"])
-	}
-	status, stdout, stderr := runLine("fit", "-data", path, "-mask", mask, "-missing", "0.1", "-quiet")
-	checkFailure(t, "missing twice", exitUsage, status, stdout, stderr, "lacks 30.0 % of the view rows already")
-	status, stdout, stderr = runLine("fit", "-data", path, "-views", "X0", "-missing", "0.1", "-quiet")
-	checkFailure(t, "one view", exitUsage, status, stdout, stderr, "one view only")
-	if _, stdout, _ = runLine("fit", "-data", path, "-missing", "0.3", "-epochs", "1", "-quiet"); !strings.Contains(stdout,
-		"30.0 % of the view rows absent") {
-		t.Errorf("the summary is silent on it:\n%s", stdout)
-	}
+	return writeText(t, "mask.csv", text.String())
 }
 
 func number01(b bool) int {
@@ -220,12 +214,12 @@ func TestResumeInOtherArithmetic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	status, out, stderr := runLine("fit", "-data", path, "-resume", state, "-epochs", "5", "-float", "64", "-quiet")
-	checkFailure(t, "float64", exitError, status, out, stderr, "the training was in float32: give -float 32")
+	status, out, stderr := runLine("fit", "-data", path, "-resume", state, "-epochs", "5", "-set", "Float64=true", "-quiet")
+	checkFailure(t, "float64", exitError, status, out, stderr, "the training was in float32: give -set Float64=false")
 	if after, err := os.ReadFile(state); err != nil || !bytes.Equal(before, after) {
 		t.Errorf("the checkpoint has changed, or is gone: %v", err)
 	}
-	status, _, stderr = runLine("fit", "-data", path, "-resume", state, "-epochs", "5", "-float", "32", "-quiet")
+	status, _, stderr = runLine("fit", "-data", path, "-resume", state, "-epochs", "5", "-set", "Float64=false", "-quiet")
 	if status != exitOK {
 		t.Error(stderr)
 	}
@@ -233,8 +227,8 @@ func TestResumeInOtherArithmetic(t *testing.T) {
 
 // TestResumeMissing goes on with the views that were missing then.
 func TestResumeMissing(t *testing.T) {
-	path, state := writeSet(t, 60, true), filepath.Join(t.TempDir(), "state")
-	args := []string{"fit", "-data", path, "-epochs", "30", "-seed", "3", "-missing", "0.4", "-json"}
+	path, state, mask := writeSet(t, 60, true), filepath.Join(t.TempDir(), "state"), writeMask(t, 60, 0.4, 3)
+	args := []string{"fit", "-data", path, "-epochs", "30", "-seed", "3", "-mask", mask, "-json"}
 	_, whole, _ := runLine(args...)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -243,16 +237,14 @@ func TestResumeMissing(t *testing.T) {
 		&trigger{cancel: cancel}); status != exitError {
 		t.Fatalf("interrupted: status %d", status)
 	}
-	status, resumed, stderr := runLine("fit", "-data", path, "-missing", "0.4", "-seed", "3", "-resume", state, "-json", "-quiet")
+	status, resumed, stderr := runLine("fit", "-data", path, "-mask", mask, "-resume", state, "-json", "-quiet")
 	if status != exitOK {
 		t.Fatal(stderr)
 	}
 	if got, want := object(t, resumed), object(t, whole); got["loss_last"] != want["loss_last"] || got["missing_rate"] != 0.4 {
 		t.Errorf("loss %v, without an interruption %v; missing rate %v", got["loss_last"], want["loss_last"], got["missing_rate"])
 	}
-	status, out, stderr := runLine("fit", "-data", path, "-missing", "0.4", "-resume", state, "-quiet")
-	checkFailure(t, "another seed", exitError, status, out, stderr, "give -seed 3")
-	status, out, stderr = runLine("fit", "-data", path, "-seed", "3", "-resume", state, "-quiet")
+	status, out, stderr := runLine("fit", "-data", path, "-seed", "3", "-resume", state, "-quiet")
 	checkFailure(t, "a seed alone", exitUsage, status, out, stderr, "-seed cannot be given")
 	status, out, stderr = runLine("fit", "-data", path, "-resume", state, "-quiet")
 	checkFailure(t, "complete data", exitError, status, out, stderr, "differ from those of the training")

@@ -50,7 +50,7 @@ func TestUnfinishedTraining(t *testing.T) {
 			return run(ctx, append(args, "-epochs", "500"), io.Discard, stderr), stderr.String()
 		},
 		"diverged": func(args ...string) (int, string) {
-			status, _, stderr := runLine(append(args, "-epochs", "50", "-lr", "1e30")...)
+			status, _, stderr := runLine(append(args, "-epochs", "50", "-set", "LearningRate=1e30")...)
 			return status, stderr
 		},
 	} {
@@ -101,8 +101,8 @@ func TestPartialFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, args := range map[string][]string{
-		"overwrite what -start-labels reads": {"-start-labels", labels, "-out", out},
-		"are both to write":                  {"-save", labels, "-out", out},
+		"overwrite what -start reads": {"-start", labels, "-out", out},
+		"are both to write":           {"-save", labels, "-out", out},
 	} {
 		status, stdout, stderr := runLine(append([]string{"fit", "-data", path}, args...)...)
 		checkFailure(t, want, exitUsage, status, stdout, stderr, want)

@@ -25,21 +25,21 @@ func TestMessagesNameFlags(t *testing.T) {
 		t.Fatal(stderr)
 	}
 	large := []string{"fit", "-data", path, "-clusters", "3", "-quiet", "-workers", "1"}
-	disk := append(large, "-from-disk", "-exact-neighbors", "none", "-max-memory")
+	disk := append(large, "-from-disk", "-set", "Neighborhood.Exact=none", "-max-memory")
 	for _, test := range []struct {
 		args []string
 		want string
 	}{
 		{append(disk, "1"), "; several processes, joined by -mpi,"},
-		{append(disk, "1"), "-max-memory allows 1.0 MiB; -fit-samples trains on some"},
-		{append(large, "-fit-samples", "2"), "-clusters is 3: must be 1 to the number of samples that are trained on, 2"},
+		{append(disk, "1"), "-max-memory allows 1.0 MiB; -set FitSamples trains on some"},
+		{append(large, "-set", "FitSamples=2"), "-clusters is 3: must be 1 to the number of samples that are trained on, 2"},
 		{[]string{"inspect", "-view", "v=a", "-view", "v=b", table}, "two views of -view are named v"},
-		{append(large, "-layers", "2000", "-restarts", "20000"), ": -layers is 2000: must be at most 1000; " +
-			"-restarts is 20000: must be at most 10000"},
+		{append(large, "-set", "Layers=2000", "-set", "Restarts=20000"), ": -set Layers is 2000: must be at most 1000; " +
+			"-set Restarts is 20000: must be at most 10000"},
 		{[]string{"fit", "-data", table, "-resume", state, "-epochs", "2"}, "-epochs can only grow: it was 3 and is 2 now"},
 	} {
 		status, _, stderr := runLine(test.args...)
-		if status != exitError || !strings.Contains(stderr, test.want) {
+		if status == exitOK || !strings.Contains(stderr, test.want) {
 			t.Errorf("%q: status %d, %s", test.args, status, stderr)
 		}
 	}

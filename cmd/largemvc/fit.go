@@ -71,6 +71,7 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 		o.writeLabels(stdout, in, result),
 		o.output("save").write(stdout, func(w io.Writer) error { _, err := result.WriteTo(w); return err }, result.Save),
 		o.writeMatrices(ctx, in, result),
+		o.writeConfig(stdout),
 		o.findFeatures(ctx, in, result, bar),
 		errors.Join(untrusted, writeTrust(stdout, o.output("trust"), in, trusted)),
 		o.writePage(ctx, stdout, in, result, trusted, reading, bar),
@@ -130,10 +131,20 @@ func (o *fitOptions) settle(ctx context.Context, in *input, bar *progress.Bar, s
 			return err
 		}
 	}
-	if o.start != carefulWord {
+	if o.written = o.config; o.start != carefulWord {
 		return nil
 	}
 	return cancelled(ctx, o.chooseStart(ctx, in, bar))
+}
+
+// writeConfig writes -write-config: the settings before -start careful changes them, or those of the training
+// that -resume goes on with.
+func (o *fitOptions) writeConfig(stdout io.Writer) error {
+	c := o.written
+	if o.resume != "" {
+		c = o.config
+	}
+	return o.output("write-config").save(stdout, func(w io.Writer) error { return writeConfig(w, o.flags, c, nil) })
 }
 
 // writeMatrices writes -embedding and -memberships.
@@ -246,7 +257,7 @@ func (o *fitOptions) output(flag string) *output {
 
 // toStandard says whether an output goes to standard output.
 func (o *fitOptions) toStandard() bool {
-	return slices.Contains([]string{o.out, o.save, o.report, o.trust}, standard)
+	return slices.Contains([]string{o.out, o.save, o.report, o.trust, o.writeTo}, standard)
 }
 
 // looksAgain says whether the values of the data are needed after the fit.
@@ -259,7 +270,8 @@ func (o *fitOptions) checkFiles(stdout io.Writer) error {
 	for _, out := range o.outputs {
 		out.partial = &output{}
 	}
-	o.outputs = append(o.outputs, &output{flag: "checkpoint", path: o.config.Checkpoint.Path})
+	o.outputs = append(o.outputs, &output{flag: "write-config", path: o.writeTo},
+		&output{flag: "checkpoint", path: o.config.Checkpoint.Path})
 	if err := errors.Join(embeddingFile(o.embedding).check("fit"), membershipsFile(o.memberships).check("fit")); err != nil {
 		return err
 	}
@@ -267,10 +279,10 @@ func (o *fitOptions) checkFiles(stdout io.Writer) error {
 		return usagef("fit: a checkpoint cannot be written to standard output")
 	}
 	if o.json && o.toStandard() {
-		return usagef("fit: -json writes to standard output too: give -out, -save, -report and -trust a file")
+		return usagef("fit: -json writes to standard output too: give -out, -save, -report, -trust and -write-config a file")
 	}
 	inputs := o.inputs()
-	inputs["start-labels"] = []string{o.startLabels}
+	inputs["start"] = []string{o.startFile()}
 	if o.knownColumn == "" {
 		inputs["known"] = []string{o.known}
 	}
@@ -286,7 +298,7 @@ func (o *fitOptions) checkFiles(stdout io.Writer) error {
 		return usagef("fit: -checkpoint %s is a pipe, a device or an open file, and a checkpoint replaces its file again and "+
 			"again: give the name of a file", o.config.Checkpoint.Path)
 	}
-	for _, other := range []string{"out", "save", "report", "embedding", "trust", "memberships"} {
+	for _, other := range []string{"out", "save", "report", "embedding", "trust", "memberships", "write-config"} {
 		if err := o.output(other).checkInput("fit", "resume", o.resume); o.resume != "" && err != nil {
 			return err
 		}

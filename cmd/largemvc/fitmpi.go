@@ -23,14 +23,9 @@ import (
 )
 
 // withMPI are the flags that may stand beside -mpi.
-var withMPI = []string{"mpi", "set", "config", "data", "leave-out", "missing-rows", "max-memory", "out", "outliers", "save",
-	"json", "quiet", "clusters",
-	"anchors", "layers", "variant", "activation", "preset", "preprocess", "plain-read-out", "neighbors",
-	"epochs", "lr", "seed", "restarts", "tolerance", "patience", "checkpoint", "checkpoint-every", "overwrite", "resume",
-	"workers", "kmeans-starts", "theta0", "rho0", "signs", "one-sided", "lipschitz", "reduction", "detach", "directions",
-	"filter-steps", "neighbor-weight", "held-out-weight", "exact-neighbors", "landmarks", "grace", "known",
-	"known-weight", "labels",
-	"start-labels", "fit-samples", "from-disk"}
+var withMPI = []string{"mpi", "set", "config", "write-config", "data", "leave-out", "missing-rows", "max-memory", "out",
+	"outliers", "save", "json", "quiet", "clusters", "preset", "epochs", "seed", "checkpoint", "overwrite", "resume", "workers", "grace",
+	"known", "labels", "start", "from-disk"}
 
 // checkMPI refuses what several processes cannot do.
 func (o *fitOptions) checkMPI() error {
@@ -38,9 +33,12 @@ func (o *fitOptions) checkMPI() error {
 		return nil
 	}
 	for name := range o.given {
-		if !slices.Contains(withMPI, name) {
+		if !strings.HasPrefix(name, "set ") && !slices.Contains(withMPI, name) {
 			return usagef("fit: -%s cannot be given with -mpi", name)
 		}
+	}
+	if o.config.Float64 || o.config.NoStructure {
+		return usagef("fit: -set Float64=true and -set NoStructure=true cannot be given with -mpi")
 	}
 	if err := o.checkMPILabels(); err != nil {
 		return err
@@ -53,8 +51,8 @@ func (o *fitOptions) checkMPI() error {
 			return usagef("fit: -data %s has %%d more than once", path)
 		}
 	}
-	if o.out == standard || o.save == standard {
-		return usagef("fit: with -mpi give -out and -save a file")
+	if o.out == standard || o.save == standard || o.writeTo == standard {
+		return usagef("fit: with -mpi give -out, -save and -write-config a file")
 	}
 	return nil
 }
@@ -231,6 +229,7 @@ func (o *fitOptions) fitRank(
 		}
 		return nil
 	}
+	o.written = o.config
 	result, ended = train(ctx, o, in)
 	if result == nil {
 		return nil, nil, nil, in.closing(ended)
@@ -260,11 +259,11 @@ func (o *fitOptions) readLabelsOf(ctx context.Context, in *input, lo, hi int) er
 	if o.config.Known != nil {
 		o.config.Known = o.config.Known[lo:hi]
 	}
-	if o.startLabels == "" {
+	if o.startFile() == "" {
 		return nil
 	}
 	anchors := cmp.Or(o.config.Anchors, o.config.Clusters)
-	labels, err := o.readStartLabels(ctx, o.startLabels, in.samples, anchors, nil)
+	labels, err := o.readStartLabels(ctx, o.start, in.samples, anchors, nil)
 	if err == nil {
 		o.config.StartLabels = labels[lo:hi]
 	}
@@ -318,6 +317,9 @@ func (o *fitOptions) writeRank(w world, in *input, c *largemvc.Clustering, unfin
 	}
 	save := o.output("save")
 	if err := save.write(stdout, func(to io.Writer) error { _, err := c.WriteTo(to); return err }, c.Save); err != nil {
+		return err
+	}
+	if err := o.writeConfig(stdout); err != nil {
 		return err
 	}
 	whole := *c

@@ -109,7 +109,7 @@ func TestMPINeighbours(t *testing.T) {
 	t.Chdir(folder)
 	writeShards(t, folder, 3000, 700, 1, 2200, 99)
 	const settings = " -clusters 4 -quiet"
-	for neighbors, processes := range map[string]int{" -exact-neighbors none": 3, " -neighbors 5": 2} {
+	for neighbors, processes := range map[string]int{" -set Neighborhood.Exact=none": 3, " -set Neighborhood.Neighbors=5": 2} {
 		one := "fit -data x0.npy -data x1.npy -overwrite" + settings + neighbors
 		for _, args := range []string{" -epochs 4 -out one.csv", " -epochs 2 -checkpoint run.ckpt"} {
 			if code, _, stderr := alone(t, one+args); code != 0 {
@@ -139,7 +139,8 @@ func TestMPIMissingRows(t *testing.T) {
 	folder := t.TempDir()
 	t.Chdir(folder)
 	writeHoles(t, folder, 0.3, 5000, 700, 1, 4200, 99)
-	const settings = " -clusters 4 -quiet -missing-rows -exact-neighbors none -landmarks 100 -epochs 3 -json"
+	const settings = " -clusters 4 -quiet -missing-rows " +
+		"-set Neighborhood.Exact=none -set Neighborhood.Landmarks=100 -epochs 3 -json"
 	code, stdout, stderr := alone(t, "fit -data x0.npy -data x1.npy -out one.csv"+settings)
 	if code != 0 {
 		t.Fatal(stderr)
@@ -172,7 +173,7 @@ func TestMPIKnown(t *testing.T) {
 	if err := os.WriteFile("known.csv", []byte(known), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const settings = " -known known.csv -quiet -exact-neighbors none -landmarks 100 -epochs 3"
+	const settings = " -known known.csv -quiet -set Neighborhood.Exact=none -set Neighborhood.Landmarks=100 -epochs 3"
 	code, stdout, stderr := alone(t, "fit -data x0.npy -data x1.npy -out one.csv"+settings)
 	if code != 0 {
 		t.Fatal(stderr)
@@ -239,7 +240,8 @@ func TestMPIEnds(t *testing.T) {
 	if err := os.RemoveAll("run.ckpt"); err != nil {
 		t.Fatal(err)
 	}
-	endless := shardedData + " -epochs 1000000 -checkpoint run.ckpt -checkpoint-every 2 -overwrite -out part-%d.csv -save model"
+	endless := shardedData +
+		" -epochs 1000000 -checkpoint run.ckpt -set Checkpoint.Every=2 -overwrite -out part-%d.csv -save model"
 	for variable, l := range launchers(t) {
 		for name, test := range map[string]struct {
 			act  func(c *exec.Cmd) error
@@ -279,7 +281,7 @@ func TestMPIEnds(t *testing.T) {
 					}
 				}
 			}
-			again := job(t, l, 1, "-resume run.ckpt -data x0.npy -data x1.npy -tolerance 0.9 -patience 1 -quiet")
+			again := job(t, l, 1, "-resume run.ckpt -data x0.npy -data x1.npy -set Tolerance=0.9 -set Patience=1 -quiet")
 			resumed, err := again.CombinedOutput()
 			if err != nil {
 				t.Errorf("%s, %s: %v\n%s", filepath.Base(l[0]), name, err, resumed)
@@ -444,9 +446,9 @@ func TestMPIFromDisk(t *testing.T) {
 	}
 	lines := regexp.MustCompile(`"(?:loss_last|acc|structure|missing_rate)":[^,]*|"cluster_sizes":\[[^]]*`)
 	for name, flags := range map[string]string{
-		"drawn":   "-fit-samples 800 -labels classes.csv -known known.csv -epochs 4",
-		"labels":  "-fit-samples 700 -clusters 3 -start-labels begin.csv -epochs 3",
-		"bounded": "-clusters 3 -epochs 3 -neighbors none -preset paper -start-labels begin.csv -max-memory 40",
+		"drawn":   "-set FitSamples=800 -labels classes.csv -known known.csv -epochs 4",
+		"labels":  "-set FitSamples=700 -clusters 3 -start begin.csv -epochs 3",
+		"bounded": "-clusters 3 -epochs 3 -set Neighborhood.Neighbors=none -preset paper -start begin.csv -max-memory 40",
 	} {
 		if name == "bounded" {
 			writeShards(t, folder, 9000, 2700, 1, 6200, 99) // k-means on rows that are partly absent is for one process

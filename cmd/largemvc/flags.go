@@ -25,9 +25,11 @@ type flags struct {
 	important []string // the flags of the short help with values; nil: there is no short help
 	all       bool     // the long help was asked for
 
-	file  string            // of -config
-	data  *[]string         // files of data, which arguments that are not flags name too; nil: there are none
-	short map[string]string // short names of flags, and the flags
+	file   string            // of -config
+	fields []assignment      // of -set
+	stored []assignment      // of the file of -config
+	data   *[]string         // files of data, which arguments that are not flags name too; nil: there are none
+	short  map[string]string // short names of flags, and the flags
 }
 
 func newFlags(name string) *flags {
@@ -47,6 +49,9 @@ func (f *flags) alias(name, of string) {
 func (f *flags) given() map[string]bool {
 	out := map[string]bool{}
 	f.Visit(func(fl *flag.Flag) { out[cmp.Or(f.short[fl.Name], fl.Name)] = true })
+	for _, a := range append(f.stored, f.fields...) {
+		out[strings.TrimPrefix(cmp.Or(flagOf("Config."+a.name), "set "+a.name), "-")] = true
+	}
 	return out
 }
 
@@ -56,11 +61,6 @@ func (f *flags) added(name string) { f.list = append(f.list, f.Lookup(name)) }
 
 func (f *flags) int(p *int, name string, value int, usage string) {
 	f.IntVar(p, name, value, usage)
-	f.added(name)
-}
-
-func (f *flags) float(p *float64, name string, value float64, usage string) {
-	f.Float64Var(p, name, value, usage)
 	f.added(name)
 }
 
@@ -209,48 +209,33 @@ type option interface {
 	encoding.TextUnmarshaler
 }
 
-// amount is a flag.Value for a number that a word may stand for. Zero in *p is the default, which shown describes.
-type amount[T int | float64] struct {
-	p     *T
-	shown string
-	word  string // the word for largemvc.None
-	zero  bool   // 0 stands for it too
-}
+// seconds is a flag.Value for a number of seconds, or for auto, which is 0, or none, which is largemvc.None.
+type seconds struct{ p *float64 }
 
-func (a amount[T]) String() string {
+func (v seconds) String() string {
 	switch {
-	case a.p == nil:
+	case v.p == nil:
 		return ""
-	case *a.p == 0:
-		return a.shown
-	case *a.p == largemvc.None:
-		return a.word
+	case *v.p == 0:
+		return "auto"
+	case *v.p < 0:
+		return "none"
 	}
-	return fmt.Sprint(*a.p)
+	return fmt.Sprint(*v.p)
 }
 
-func (a amount[T]) Set(s string) error {
+func (v seconds) Set(s string) error {
 	x, err := strconv.ParseFloat(s, 64)
 	switch {
-	case s == a.shown:
-		*a.p = 0
-	case s == a.word, err == nil && x == 0 && a.zero:
-		*a.p = largemvc.None
-	case err != nil || !(x > 0) || x > math.MaxInt32 || float64(T(x)) != x:
-		return errors.New("must be " + a.wanted())
-	default:
-		*a.p = T(x)
+	case s == "auto":
+		x = 0
+	case s == "none", err == nil && x == 0:
+		x = largemvc.None
+	case err != nil || !(x > 0) || x > math.MaxInt32:
+		return errors.New("must be a number above 0, auto or none")
 	}
+	*v.p = x
 	return nil
-}
-
-// wanted says what may be given.
-func (a amount[T]) wanted() string {
-	text := "a number above 0"
-	if _, whole := any(*a.p).(int); whole {
-		text = "a whole number above 0"
-	}
-	return text + ", or " + a.word
 }
 
 // errEmpty is what is wrong with an empty file or name. Without a flag the command does less, or something else: a script whose

@@ -3,6 +3,7 @@ package main
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"reflect"
 	"runtime"
 	"runtime/debug"
@@ -26,7 +27,7 @@ func TestHelp(t *testing.T) {
 		f      *flags
 		fewest int
 	}{
-		"fit": {fitFlags(&fitOptions{}), 48}, "predict": {predictFlags(&predictOptions{}), 11},
+		"fit": {fitFlags(&fitOptions{}), 40}, "predict": {predictFlags(&predictOptions{}), 11},
 		"inspect": {inspectFlags(&inspectOptions{}), 8},
 	} {
 		status, stdout, stderr := runLine(name, "-h", "all")
@@ -93,117 +94,62 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// apart are the fields of Config, and of its modules, that no flag sets, and why.
-var apart = map[string]string{
-	"StartAnchors": "for programs: matrices in memory", "Noise.Scale": "for programs: a number for each input",
-	"Machine.Overwrite": "always: the command has read the only copy",
-	"Progress":          "the bar", "ExtraLoss": "for programs: a function",
-}
-
-// elsewhere are the fields that a flag of fieldFlags sets when the data are there or the processes have been joined.
-var elsewhere = []string{"StartLabels", "Known", "Machine.MaxMemory", "Machine.Comm"}
-
-// leaves sets the fields of a struct by their paths, of the structs in it too; what is in pointers is followed.
-func leaves(path string, v reflect.Value, to map[string]any) {
-	for v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer {
-		v = v.Elem()
-	}
-	if !v.IsValid() { // an interface that holds nothing
-		to[path] = "nil"
-		return
-	}
-	if v.Kind() != reflect.Struct {
-		if v.Kind() == reflect.Func {
-			to[path] = v.IsNil()
-			return
+func TestEveryFieldCanBeSet(t *testing.T) {
+	texts := strings.Fields("3 2.5 true selu balanced mean cuda a [1,2] NoNoise FixedAnchors SoftThreshold")
+	for _, name := range settings() {
+		set := false
+		for _, text := range texts {
+			o, _, err := parseFit([]string{"-data", "a.npz", "-set", name + "=" + text})
+			set = set || err == nil && len(o.given) == 3
 		}
-		to[path] = fmt.Sprint(v.Interface())
-		return
-	}
-	for i := range v.NumField() {
-		if f := v.Type().Field(i); f.IsExported() {
-			leaves(strings.TrimPrefix(path+"."+f.Name, "."), v.Field(i), to)
+		if !set {
+			t.Errorf("%s takes none of %q", name, texts)
 		}
 	}
-}
-
-func TestEveryOptionHasAFlag(t *testing.T) {
-	settings := func(name, value string) map[string]any {
-		o := &fitOptions{}
-		f := fitFlags(o)
-		if name != "" && f.Set(name, value) != nil {
-			return nil
-		}
-		o.configure()
-		out := map[string]any{}
-		leaves("", reflect.ValueOf(o.config), out)
-		return out
+	var all []string
+	addSettings("", reflect.ValueOf(largemvc.Config{}), &all)
+	if len(settings()) < 35 || len(all) < 30 {
+		t.Errorf("%q of %q", settings(), all)
 	}
-	before, listed := settings("", ""), fitFlags(&fitOptions{})
-	if len(before) < 35 {
-		t.Errorf("there are %d settings", len(before))
-	}
-	for name := range before {
-		flag := fieldFlags["Config."+name]
-		if why := apart[name]; (flag == "") != (why != "") || flag != "" && listed.Lookup(flag) == nil {
-			t.Errorf("Config.%s has the flag %q of fieldFlags, and stands apart: %q", name, flag, why)
+	for _, name := range append(forPrograms, slices.Sorted(maps.Keys(ownFlags))...) {
+		if !slices.Contains(all, name) {
+			t.Errorf("there is no Config.%s", name)
 		}
-		changes := flag == "" || slices.Contains(elsewhere, name)
-		for _, value := range []string{"3", "2.5", "true", "selu", "paper", "balanced", "64", "free", "mean", "plain", "cuda"} {
-			changes = changes || settings(flag, value)[name] != before[name]
-		}
-		if !changes {
-			t.Errorf("-%s does not set Config.%s", flag, name)
+		if _, _, err := parseFit([]string{"-data", "a.npz", "-set", name + "=3"}); err == nil {
+			t.Errorf("Config.%s is set by a text", name)
 		}
 	}
+	listed := fitFlags(&fitOptions{})
 	for field, flag := range fieldFlags {
-		name, ok := strings.CutPrefix(field, "Config.")
-		known := before[name] != nil
-		if option, is := strings.CutPrefix(field, "Options."); is {
-			_, known = reflect.TypeFor[dataset.Options]().FieldByName(option)
-			ok = true
-		}
-		if !ok || !known || listed.Lookup(flag) == nil {
+		name, of := strings.TrimPrefix(field, "Config."), reflect.TypeFor[dataset.Options]()
+		_, known := of.FieldByName(strings.TrimPrefix(field, "Options."))
+		flag, _, _ = strings.Cut(flag, " ")
+		if !known && !slices.Contains(all, name) || listed.Lookup(flag) == nil {
 			t.Errorf("%s: there is no such field, or no flag -%s", field, flag)
 		}
 	}
-	for variant, want := range map[string]string{"large": "*largemvc.RowShrink *largemvc.Procrustes",
-		"amvc": "*largemvc.NoNoise *largemvc.Procrustes", "rmvc": "*largemvc.NoNoise *largemvc.FixedAnchors"} {
-		o, _, err := parseFit([]string{"-data", "a.npz", "-variant", variant})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := fmt.Sprintf("%T %T", o.config.Noise, o.config.Anchor); got != want {
-			t.Errorf("-variant %s: modules %s, want %s", variant, got, want)
-		}
+	if n := len(listed.list) - 4; n > 45 {
+		t.Errorf("fit has %d flags, want at most 45", n)
 	}
 }
 
 // TestAmounts gives numbers, and the words that stand for some.
 func TestAmounts(t *testing.T) {
+	neighbors := func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Neighbors) }
 	for _, test := range []struct {
 		args string
 		of   func(*largemvc.Config) float64
 		want float64
 	}{
-		{"", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Neighbors) }, 0},
-		{"-neighbors auto", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Neighbors) }, 0},
-		{"-neighbors none", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Neighbors) }, largemvc.None},
-		{"-neighbors 0", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Neighbors) }, largemvc.None},
-		{"-neighbors 7", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Neighbors) }, 7},
-		{"-directions all", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Directions) }, largemvc.None},
-		{"-directions 64", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Directions) }, 64},
-		{"-filter-steps none", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Steps) }, largemvc.None},
-		{"-filter-steps auto", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Steps) }, 0},
-		{"-filter-steps 6", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Steps) }, 6},
-		{"-neighbor-weight none", func(c *largemvc.Config) float64 { return c.Neighborhood.Weight }, largemvc.None},
-		{"-neighbor-weight 0", func(c *largemvc.Config) float64 { return c.Neighborhood.Weight }, largemvc.None},
-		{"-held-out-weight none", func(c *largemvc.Config) float64 { return c.Neighborhood.HeldOutWeight }, largemvc.None},
-		{"-held-out-weight 2.5", func(c *largemvc.Config) float64 { return c.Neighborhood.HeldOutWeight }, 2.5},
-		{"-neighbor-weight 1.5", func(c *largemvc.Config) float64 { return c.Neighborhood.Weight }, 1.5},
-		{"-exact-neighbors 0", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Exact) }, largemvc.None},
-		{"-exact-neighbors 5000", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Exact) }, 5000},
-		{"-landmarks 50", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Landmarks) }, 50},
+		{"", neighbors, 0},
+		{"-set Neighborhood.Neighbors=none", neighbors, largemvc.None},
+		{"-set Neighborhood.Neighbors=-1", neighbors, largemvc.None},
+		{"-set Neighborhood.Steps=6", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Steps) }, 6},
+		{"-set Neighborhood.Weight=None", func(c *largemvc.Config) float64 { return c.Neighborhood.Weight }, largemvc.None},
+		{"-set Neighborhood.Weight=1.5", func(c *largemvc.Config) float64 { return c.Neighborhood.Weight }, 1.5},
+		{"-epochs 7 -set Epochs=9", func(c *largemvc.Config) float64 { return float64(c.Epochs) }, 9},
+		{"-epochs 0", func(c *largemvc.Config) float64 { return float64(c.Epochs) }, largemvc.None},
+		{"-clusters auto -set Clusters=5", func(c *largemvc.Config) float64 { return float64(c.Clusters) }, 5},
 	} {
 		o, _, err := parseFit(append(strings.Fields(test.args), "-data", "a.npz"))
 		if err != nil {
@@ -217,8 +163,11 @@ func TestAmounts(t *testing.T) {
 }
 
 func TestParseFit(t *testing.T) {
-	o, _, err := parseFit([]string{"-data", "a.npz", "-data", "b.npz", "-epochs", "0", "-signs", "free", "-detach",
-		"-one-sided", "-reduction", "mean", "-tolerance", "1e-4", "-patience", "9"})
+	o, _,
+		err := parseFit(strings.Fields("-data a.npz -data b.npz -set Represent.Unconstrained=true -set Represent.OneSided=true " +
+		"-set Noise.Unconstrained=true -set Anchor.Detach=true " +
+		"-set Reduction=mean -set Tolerance=1e-4 -set Patience=9 -preset paper " +
+		"-set PlainReadOut=false"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +183,7 @@ func TestParseFit(t *testing.T) {
 	if p, ok := c.Anchor.(*largemvc.Procrustes); !ok || !p.Detach {
 		t.Errorf("the anchors' module is %+v", c.Anchor)
 	}
-	if c.Epochs != largemvc.None || c.Reduction != largemvc.ReductionMean ||
+	if c.Neighborhood.Neighbors != largemvc.None || c.PlainReadOut || c.Reduction != largemvc.ReductionMean ||
 		c.Tolerance != 1e-4 || c.Patience != 9 {
 		t.Errorf("%+v", c)
 	}

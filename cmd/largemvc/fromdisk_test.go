@@ -32,9 +32,10 @@ func TestFromDisk(t *testing.T) {
 		labels, texts := map[string][]int{}, map[string]string{}
 		for name, disk := range map[string][]string{
 			"memory": {}, "disk": {"-from-disk", "-scratch", scratch},
-			"bytes": {"-from-disk", "-scratch", scratch, "-scratch-numbers", "uint8"},
+			"bytes": {"-from-disk", "-scratch", scratch + ",uint8"},
 		} {
-			args := append([]string{"fit", "-data", path, "-epochs", "4", "-fit-samples", "90", "-exact-neighbors", "none",
+			args := append([]string{"fit", "-data", path, "-epochs", "4", "-set", "FitSamples=90", "-set",
+				"Neighborhood.Exact=none",
 				"-save", model, "-out", a, "-quiet"}, disk...)
 			status, stdout, stderr := runLine(args...)
 			if status != exitOK || stderr != "" {
@@ -61,8 +62,9 @@ func TestFromDisk(t *testing.T) {
 		}
 		checkParts(t, model, path, scratch)
 		// Some epochs on all samples, from the labels of the fit on some.
-		status, stdout, stderr := runLine("fit", "-data", path, "-from-disk", "-scratch", scratch, "-exact-neighbors", "none",
-			"-start-labels", a, "-epochs", "2", "-json", "-quiet")
+		status, stdout, stderr := runLine("fit", "-data", path, "-from-disk", "-scratch", scratch, "-set",
+			"Neighborhood.Exact=none",
+			"-start", a, "-epochs", "2", "-json", "-quiet")
 		if status != exitOK {
 			t.Fatalf("on all: status %d: %s", status, stderr)
 		}
@@ -76,8 +78,8 @@ func TestFromDisk(t *testing.T) {
 	status, stdout, stderr := runLine("fit", "-data", deflated, "-from-disk")
 	checkFailure(t, "without a folder", exitError, status, stdout, stderr, "cannot be read row by row")
 	for flags, want := range map[string]string{
-		"-report r.html": "-report needs the data in memory", "-missing 0.2": "-missing needs the data in memory",
-		"-float 64": "-float 64 needs the data in memory", "-data -": "standard input cannot be read again",
+		"-report r.html":    "-report needs the data in memory",
+		"-set Float64=true": "-set Float64=true needs the data in memory", "-data -": "standard input cannot be read again",
 	} {
 		args := append([]string{"fit", "-data", stored, "-from-disk"}, strings.Fields(flags)...)
 		status, stdout, stderr := runLine(args...)
@@ -162,7 +164,7 @@ func TestFromDiskIDs(t *testing.T) {
 	lines := strings.SplitAfter(outs[0], "\n")
 	slices.Sort(lines[1 : len(lines)-1]) // by id
 	start := writeText(t, "start.csv", strings.Join(lines, ""))
-	status, stdout, stderr := runLine("fit", "-data", path, "-from-disk", "-start-labels", start, "-epochs", "1", "-json",
+	status, stdout, stderr := runLine("fit", "-data", path, "-from-disk", "-start", start, "-epochs", "1", "-json",
 		"-quiet")
 	if status != exitOK || object(t, stdout)["start_acc"] != 1.0 {
 		t.Errorf("labels to start from, in another order: status %d, %s", status, stderr)

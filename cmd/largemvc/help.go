@@ -65,7 +65,7 @@ func (f *flags) shortHelp(w io.Writer, about string) error {
 		}
 		b.WriteString(strings.TrimRight(string(line), " ") + "\n")
 	}
-	count := 0
+	count := -len(f.short) // which are other names of flags
 	f.VisitAll(func(*flag.Flag) { count++ })
 	fmt.Fprintf(&b, "\n'largemvc %s -h all' explains all %d flags.\n", f.Name(), count)
 	_, err := io.WriteString(w, b.String())

@@ -43,7 +43,7 @@ func TestShortHelp(t *testing.T) {
 func TestHelpOfFiles(t *testing.T) {
 	for _, test := range []struct{ command, flag, want string }{
 		{"fit", "labels", "of any format of -data"}, {"predict", "labels", "of any format of -data"},
-		{"fit", "start-labels", "as a file of -labels is"}, {"compare", "", "like those"},
+		{"fit", "start", "as a file of -labels is"}, {"compare", "", "like those"},
 		{"fit", "out", "interrupted training writes its result to FILE.partial, with status 1"},
 		{"fit", "save", "interrupted training writes its result to FILE.partial, with status 1"},
 		{"fit", "embedding", "interrupted training writes its result to FILE.partial, with status 1"},

@@ -39,7 +39,8 @@ func TestFitFeatures(t *testing.T) {
 	if first := "cluster 0: " + got.Features[0].Feature; status != exitOK || !strings.Contains(stdout, first) {
 		t.Errorf("the summary is %q", stdout)
 	}
-	status, stdout, _ = runLine("fit", "-data", path, "-epochs", "1", "-quiet", "-features", "1", "-no-structure", "-json")
+	status, stdout, _ = runLine("fit", "-data", path, "-epochs", "1", "-quiet", "-features", "1", "-json",
+		"-set", "NoStructure=true")
 	if status != exitOK || !strings.Contains(stdout, `"features":null,"features_untested":"it was not judged`) {
 		t.Errorf("status %d, %q", status, stdout)
 	}

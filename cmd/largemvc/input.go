@@ -89,26 +89,7 @@ func read(ctx context.Context, o *fitOptions) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := o.drop(set); err != nil {
-		return nil, err
-	}
 	return newInput(set)
-}
-
-// drop takes views away from a complete set. Their rows keep their values, which are never read.
-func (o *fitOptions) drop(set *dataset.Set) error {
-	if o.missing == 0 {
-		return nil
-	}
-	if rate := set.MissingRate(); rate > 0 {
-		return usagef("fit: -missing is for complete data; %s lacks %.1f %% of the view rows already", o.data[0], 100*rate)
-	}
-	if len(set.Views) < 2 {
-		return usagef("fit: -missing leaves every sample a view, and %s has one view only", o.data[0])
-	}
-	var err error
-	set.Present, err = dataset.Drop(set.Samples(), len(set.Views), o.missing, o.config.Seed)
-	return err
 }
 
 // complete fills and checks what of the configuration depends on the data.
@@ -136,14 +117,11 @@ func complete(ctx context.Context, o *fitOptions, in *input) error {
 	if c.Clusters > in.samples {
 		return usagef("fit: %d clusters for %d samples", c.Clusters, in.samples)
 	}
-	if c.Anchors > in.samples {
-		return usagef("fit: %d anchors for %d samples", c.Anchors, in.samples)
-	}
-	if o.startLabels == "" {
+	if o.startFile() == "" {
 		return nil
 	}
 	var err error
-	c.StartLabels, err = o.readStartLabels(ctx, o.startLabels, in.samples, c.Anchors, in.ids)
+	c.StartLabels, err = o.readStartLabels(ctx, o.start, in.samples, c.Anchors, in.ids)
 	return err
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -20,6 +21,8 @@ type inspectOptions struct {
 	dataOptions
 	clusters int
 	manifest bool
+	write    string
+	flags    *flags
 }
 
 const aboutInspect = `Usage: largemvc inspect [flags] FILE…, or largemvc inspect -data FILE [flags]
@@ -32,6 +35,7 @@ Several files are one data set with one view per file. The exit status is 1 if t
 // inspectFlags makes the flags of inspect.
 func inspectFlags(o *inspectOptions) *flags {
 	f := newFlags("inspect")
+	o.flags = f
 	o.sparse = dataset.SparseIfSmaller
 	f.group("Data")
 	f.data = &o.data
@@ -41,6 +45,8 @@ func inspectFlags(o *inspectOptions) *flags {
 	o.prepareFlags(f)
 	f.bool(&o.manifest, "manifest", "write beside the files of each -data with %d in place of a number how many they are, and "+
 		"the rows of each:\nfit -mpi reads no such files without it")
+	f.output(&o.write, "write", "`FILE` to begin from, for fit -config: how the data are read, and all settings with their "+
+		"defaults; none by default")
 	f.group("Memory")
 	f.int(&o.clusters, "clusters", 0, "`C`, the number of clusters for the estimate of memory; 0: the number of "+
 		"classes in the labels, else 10")
@@ -73,7 +79,8 @@ func runInspect(ctx context.Context, args []string, stdout, stderr io.Writer) er
 			return printCheckpoint(stdout, o.data[0])
 		}
 	}
-	if err := o.check("inspect"); err != nil {
+	file := &output{flag: "write", path: o.write}
+	if err := errors.Join(o.check("inspect"), checkOutputs("inspect", stdout, []*output{file}, o.inputs())); err != nil {
 		return err
 	}
 	if o.clusters < 0 {
@@ -95,7 +102,33 @@ func runInspect(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if r.Problem != nil {
 		return r.Problem
 	}
-	return o.suggest(stdout, r)
+	err = file.save(stdout, func(w io.Writer) error { return o.writeStart(w, r) })
+	return errors.Join(err, o.suggest(stdout, r))
+}
+
+// writeStart writes what was found as a file of -config.
+func (o *inspectOptions) writeStart(w io.Writer, r *dataset.Report) error {
+	more := map[string]any{}
+	if o.views == "" && o.table == nil {
+		var names []string
+		for v := range r.Views {
+			names = append(names, r.Views[v].Name)
+		}
+		more["views"] = names
+	}
+	clusters, _ := o.count(r)
+	return writeConfig(w, o.flags, largemvc.Config{Clusters: clusters}, more)
+}
+
+// count returns the number of clusters to begin with, and why.
+func (o *inspectOptions) count(r *dataset.Report) (clusters int, from string) {
+	switch {
+	case o.clusters > 0:
+		return o.clusters, "-clusters"
+	case len(r.Classes) > 0:
+		return len(r.Classes), "the number of classes"
+	}
+	return min(10, r.Samples), "a guess: there are no labels, say -clusters"
 }
 
 // fitCommand is the command that fits AnnData or MuData, with the paths of its views; empty for other files.
@@ -118,13 +151,7 @@ func (o *inspectOptions) fitCommand(r *dataset.Report, clusters int) string {
 // suggest prints what to fit the data with.
 func (o *inspectOptions) suggest(w io.Writer, r *dataset.Report) error {
 	fmt.Fprintf(w, "\nsuggested: %s\n", suggestion(r))
-	clusters, from := o.clusters, "-clusters"
-	if clusters == 0 {
-		clusters, from = len(r.Classes), "the number of classes"
-	}
-	if clusters == 0 {
-		clusters, from = min(10, r.Samples), "a guess: there are no labels, say -clusters"
-	}
+	clusters, from := o.count(r)
 	fmt.Fprint(w, o.fitCommand(r, clusters))
 	sizes := make([]largemvc.View, len(r.Views))
 	for v := range r.Views {
@@ -155,15 +182,16 @@ const fewFeatures = 5
 // takes two numbers from each row, which is too much of a short one, and small columns drown in it where others are of
 // another order of magnitude: then balanced columns are better, unless the view is sparse, whose rare columns they blow up.
 func suggestion(r *dataset.Report) string {
+	const without = ";\nwith -set Neighborhood.Neighbors=none, -set Preprocess=balanced, for "
 	const text = "no flags: the default preset reads every view in two standardisations, which suits most data"
 	for v := range r.Views {
 		x := &r.Views[v]
 		if x.Features < fewFeatures {
-			return text + fmt.Sprintf(";\nwith -neighbors none, -preprocess balanced, for view %d has %s only (the rule: "+
+			return text + without + fmt.Sprintf("view %d has %s only (the rule: "+
 				"under %d)", v, count(x.Features, "feature"), fewFeatures)
 		}
 		if suspect.Dominated(x.MedianStd, x.MaxStd, x.Fill) {
-			return text + fmt.Sprintf(";\nwith -neighbors none, -preprocess balanced, for the columns of view %d differ in "+
+			return text + without + fmt.Sprintf("the columns of view %d differ in "+
 				"scale (the rule: the largest standard\n"+
 				"deviation over %d times the median one, here %.0f times, in a view with at least half of its entries not zero)",
 				v, suspect.WildScale, x.MaxStd/x.MedianStd)

@@ -45,7 +45,7 @@ func TestInspect(t *testing.T) {
 	status, stdout, stderr = runLine("inspect", path, csvFile, "-labels", "none", "-clusters", "7")
 	if status != exitOK || !strings.Contains(stdout, "30 samples, 3 views") || !strings.Contains(stdout, "no labels") ||
 		!strings.Contains(stdout, "for 7 clusters (-clusters)") || !strings.Contains(stdout,
-		"with -neighbors none, -preprocess balanced, for view 2 has 2 features only") {
+		"with -set Neighborhood.Neighbors=none, -set Preprocess=balanced, for view 2 has 2 features only") {
 		t.Errorf("status %d: %s%s", status, stdout, stderr)
 	}
 	status, stdout, stderr = runLine("inspect", path, "-labels", "none", "-clusters", "31")
@@ -67,8 +67,8 @@ func TestInspect(t *testing.T) {
 }
 
 func TestSuggestion(t *testing.T) {
-	const scale, few = "with -neighbors none, -preprocess balanced, for the columns of view 1",
-		"with -neighbors none, -preprocess balanced, for view 1 has 4 features"
+	const scale, few = "with -set Neighborhood.Neighbors=none, -set Preprocess=balanced, for the columns of view 1",
+		"with -set Neighborhood.Neighbors=none, -set Preprocess=balanced, for view 1 has 4 features"
 	for _, test := range []struct {
 		view dataset.ViewReport
 		text string // beside "no flags"
@@ -82,7 +82,7 @@ func TestSuggestion(t *testing.T) {
 		fine := dataset.ViewReport{Features: 9, Fill: 1, MedianStd: 1, MaxStd: 1}
 		text := suggestion(&dataset.Report{Views: []dataset.ViewReport{fine, test.view}})
 		if !strings.HasPrefix(text, "no flags") || !strings.Contains(text, test.text) ||
-			(test.text == "") == strings.Contains(text, "-neighbors none") {
+			(test.text == "") == strings.Contains(text, "-set Neighborhood.Neighbors=none") {
 			t.Errorf("%+v: %s", test.view, text)
 		}
 	}
@@ -136,7 +136,8 @@ func TestInspectModel(t *testing.T) {
 // TestInspectCheckpoint wants of a checkpoint what it is, where its training is, and how that goes on.
 func TestInspectCheckpoint(t *testing.T) {
 	data, state := writeSet(t, 30, true), filepath.Join(t.TempDir(), "state")
-	if status, _, stderr := runLine("fit", "-data", data, "-epochs", "4", "-seed", "9", "-restarts", "2", "-float", "64",
+	if status, _, stderr := runLine("fit", "-data", data, "-epochs", "4", "-seed", "9", "-set", "Restarts=2", "-set",
+		"Float64=true",
 		"-checkpoint", state); status != exitOK {
 		t.Fatal(stderr)
 	}

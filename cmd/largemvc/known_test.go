@@ -164,7 +164,7 @@ func TestKnownRefused(t *testing.T) {
 	for want, line := range map[string][]string{
 		"is no file; a column of the data needs": {"-data", data, "-data", data, "-known", "species"},
 		"is a folder":                            {"-data", folder, "-known", "species"},
-		"needs neighbours":                       {"-data", data, "-known", some, "-neighbors", "none"},
+		"needs neighbours":                       {"-data", data, "-known", some, "-set", "Neighborhood.Neighbors=none"},
 		"-known a is no file: with -mpi":         {"-data", data, "-known", "a", "-mpi", "-clusters", "3"},
 		"would overwrite what -known reads":      {"-data", data, "-known", some, "-out", some},
 		"-known species is no file":              {"-data", data, "-known", "species"},

@@ -124,15 +124,17 @@ func TestFitNeighbors(t *testing.T) {
 		{"", "both 10 <nil> 6 3 [13 9]", "10 nearest samples, mutual, 6 steps of smoothing, weight 3 in " +
 			"the loss, held-out prediction 3"},
 		{"-preset paper", "sample <nil> <nil> <nil> <nil> [12 8]", "neighbours    none"},
-		{"-neighbors none", "sample <nil> <nil> <nil> <nil> [12 8]", "neighbours    none"},
-		{"-preset paper -neighbors 4", "sample 4 <nil> 6 3 [12 8]", "4 nearest samples, mutual"},
-		{"-exact-neighbors none -filter-steps 0", "both <nil> 40 0 3 [13 9]",
+		{"-set Neighborhood.Neighbors=none", "sample <nil> <nil> <nil> <nil> [12 8]", "neighbours    none"},
+		{"-preset paper -set Neighborhood.Neighbors=4", "sample 4 <nil> 6 3 [12 8]", "4 nearest samples, mutual"},
+		{"-set Neighborhood.Exact=none -set Neighborhood.Steps=none", "both <nil> 40 0 3 [13 9]",
 			"by 40 landmarks, no smoothing, weight 3"},
-		{"-exact-neighbors 20 -landmarks 30 -neighbor-weight 0", "both <nil> 30 6 0 [13 9]",
+		{"-set Neighborhood.Exact=20 -set Neighborhood.Landmarks=30 -set Neighborhood.Weight=none", "both <nil> 30 6 0 [13 9]",
 			"by 30 landmarks, 6 steps of smoothing, none in the loss"},
-		{"-held-out-weight none", "both 10 <nil> 6 3 [13 9]", "mutual, 6 steps of smoothing, weight 3 in the loss\n"},
-		{"-held-out-weight 1.5", "both 10 <nil> 6 3 [13 9]", "held-out prediction 1.5"},
-		{"-directions 5 -preprocess zscore -filter-steps 1", "zscore 10 <nil> 1 3 [5 5]", "2 inputs of 5 + 5 columns"},
+		{"-set Neighborhood.HeldOutWeight=none", "both 10 <nil> 6 3 [13 9]",
+			"mutual, 6 steps of smoothing, weight 3 in the loss\n"},
+		{"-set Neighborhood.HeldOutWeight=1.5", "both 10 <nil> 6 3 [13 9]", "held-out prediction 1.5"},
+		{"-set Neighborhood.Directions=5 -set Preprocess=zscore -set Neighborhood.Steps=1",
+			"zscore 10 <nil> 1 3 [5 5]", "2 inputs of 5 + 5 columns"},
 	} {
 		args := append([]string{"fit", "-data", path, "-epochs", "3", "-quiet"}, strings.Fields(test.args)...)
 		status, stdout, stderr := runLine(append(slices.Clone(args), "-json")...)
@@ -220,7 +222,7 @@ func TestLabelsFile(t *testing.T) {
 	if second, err := os.ReadFile(out); err != nil || !bytes.Equal(first, second) {
 		t.Error("the same seed gives other labels")
 	}
-	status, stdout, stderr = runLine("fit", "-data", path, "-epochs", "2", "-json", "-start-labels", out)
+	status, stdout, stderr = runLine("fit", "-data", path, "-epochs", "2", "-json", "-start", out)
 	if m := object(t, stdout); status != exitOK || m["start_acc"] != 1.0 {
 		t.Errorf("status %d, start_acc %v: %s", status, m["start_acc"], stderr)
 	}
@@ -252,36 +254,36 @@ func TestUsageErrors(t *testing.T) {
 		{"fit -mpi -data x.npy -preset paper -clusters 3 -report r.html", "-report cannot be given with -mpi"},
 		{"fit -mpi -data - -preset paper -clusters 3", "-mpi does not read standard input"},
 		{"fit -mpi -data x%d-%d.npy -preset paper -clusters 3", "has %d more than once"},
-		{"fit -mpi -data x.npy -preset paper -clusters 3 -out -", "with -mpi give -out and -save a file"},
+		{"fit -mpi -data x.npy -preset paper -clusters 3 -out -", "with -mpi give -out, -save and -write-config a file"},
 		{"predict -model m -data x.npz -workers -1", "-workers is -1, want 0 to 4096"},
 		{"predict -model m -data x.npz -workers 5000", "-workers is 5000, want 0 to 4096"},
 		{"fit -data x.npz more*", `no file matches "more*"`},
 		{"fit -dota x.npz", "-dota"},
 		{"fit -data", "-data"},
-		{"fit -data x.npz -variant huge", "must be large, amvc, rmvc"},
-		{"fit -data x.npz -float 16", "must be 32, 64"},
+		{"fit -data x.npz -set Noise=Quiet", "which is not from this package"},
+		{"fit -data x.npz -set Float64=16", "-set Float64 is 16: must be true or false"},
+		{"fit -data x.npz -set Neighborhood.KnownWeight=-1", "KnownWeight"},
 		{"fit -data x.npz -epochs -1", "-epochs is -1"},
 		{"fit -data x.npz -epochs ten", "-epochs"},
-		{"fit -data x.npz -layers 0", "-layers is 0, want at least 1"},
-		{"fit -data x.npz -lr 0", "-lr is 0"},
-		{"fit -data x.npz -lr NaN", "-lr is NaN"},
-		{"fit -data x.npz -lipschitz 0.5", "-lipschitz is 0.5"},
-		{"fit -data x.npz -known-weight -1", "-known-weight is -1, want a number from 0"},
+		{"fit -data x.npz -set Layers=-1", "-set Layers is -1: must be at least 1"},
+		{"fit -data x.npz -set LearningRate=-1", "-set LearningRate is -1: must be a number above 0"},
+		{"fit -data x.npz -set LearningRate=NaN", "-set LearningRate is NaN: must be a number, or none"},
+		{"fit -data x.npz -set Represent.Lipschitz=0.5", "-set Represent.Lipschitz is 0.5: must be at least 1"},
 		{"fit -data x.npz -clusters -2", "-clusters is -2"},
-		{"fit -data x.npz -missing 1", "-missing is 1, want a number from 0 to below 1"},
+		{"fit -data x.npz -missing 0.1", "there is no flag -missing"},
 		{"fit -data x.npz -sparse no", "must be auto, keep, never, always"},
 		{"fit -data x.npz -orientation up", "must be auto, rows, columns"},
-		{"fit -data x.npz -fit-samples -1", "-fit-samples is -1"},
+		{"fit -data x.npz -set FitSamples=-1", "-set FitSamples is -1"},
 		{"fit -data x.npz -max-memory -1", "-max-memory is -1"},
-		{"fit -data x.npz -neighbors few", "must be a whole number above 0, or none"},
-		{"fit -data x.npz -neighbors 2.5", "must be a whole number above 0, or none"},
-		{"fit -data x.npz -neighbors -3", "must be a whole number above 0, or none"},
-		{"fit -data x.npz -directions 0", "must be a whole number above 0, or all"},
-		{"fit -data x.npz -neighbor-weight inf", "must be a number above 0, or none"},
-		{"fit -data x.npz -landmarks -1", "-landmarks is -1"},
-		{"fit -data x.npz -neighbors none -directions 5", "-directions needs neighbours"},
-		{"fit -data x.npz -preset paper -directions 9", "-directions needs neighbours"},
-		{"fit -data x.npz -preset paper -preprocess both", "-preprocess both needs neighbours"},
+		{"fit -data x.npz -set Neighborhood.Neighbors=few", "must be a whole number, or none"},
+		{"fit -data x.npz -set Neighborhood.Neighbors=2.5", "must be a whole number, or none"},
+		{"fit -data x.npz -set Neighborhood.Neighbors=-3", "-set Neighborhood.Neighbors is -3"},
+		{"fit -data x.npz -set Neighborhood.Directions=-2", "-set Neighborhood.Directions is -2"},
+		{"fit -data x.npz -set Neighborhood.Weight=inf", "must be a number, or none"},
+		{"fit -data x.npz -set Neighborhood.Landmarks=-1", "-set Neighborhood.Landmarks is -1"},
+		{"fit -data x.npz -set Neighborhood.Neighbors=none -set Neighborhood.Directions=5", "no effect without neighbours"},
+		{"fit -data x.npz -preset paper -set Neighborhood.Directions=9", "no effect without neighbours"},
+		{"fit -data x.npz -preset paper -set Preprocess=twice", "unknown preprocessing"},
 		{"predict -data x.npz", "-model FILE is missing"},
 		{"predict -model m", "-data FILE is missing"},
 		{"predict -model m x[1].npz", `no file matches "x[1].npz"`},
@@ -293,7 +295,6 @@ func TestUsageErrors(t *testing.T) {
 		{"help cluster", `unknown command "cluster"`},
 		{"fit -data " + path, "no labels are read"},
 		{"fit -data " + path + " -clusters 13", "13 clusters for 12 samples"},
-		{"fit -data " + path + " -clusters 2 -anchors 13", "13 anchors for 12 samples"},
 	} {
 		status, stdout, stderr := runLine(strings.Fields(test.args)...)
 		checkFailure(t, test.args, exitUsage, status, stdout, stderr, test.want)
@@ -357,7 +358,7 @@ func TestBadFiles(t *testing.T) {
 			dataset.Array{Name: "y", Data: []int{0, 1, 1}})}, "constant"},
 		{"no folder for the labels", []string{"-data", good, "-out", filepath.Join(folder, "none", "labels.csv")}, "no folder"},
 		{"labels over a folder", []string{"-data", good, "-out", folder}, "is a folder"},
-		{"start labels out of step", []string{"-data", good, "-start-labels", labels}, "has ids in column sample, and "},
+		{"start labels out of step", []string{"-data", good, "-start", labels}, "has ids in column sample, and "},
 		{"a missing row", []string{"-data", npz("absent.npz",
 			dataset.Array{Name: "X0", Shape: []int{3, 2}, Data: []float64{1, 2, math.NaN(), math.NaN(), 5, 6}},
 			dataset.Array{Name: "X1", Shape: []int{3, 2}, Data: []float64{1, 2, 4, 3, 5, 6}},
@@ -365,7 +366,7 @@ func TestBadFiles(t *testing.T) {
 		{"no such labels", []string{"-data", good, "-labels", "none.csv"}, "no variable none.csv for the labels"},
 		{"no such view", []string{"-data", good, "-views", "X0,Z"}, "no variable Z"},
 		{"mask of another size", []string{"-data", good, "-mask", good}, "mask"},
-		{"no start labels", []string{"-data", good, "-start-labels", filepath.Join(folder, "none.csv")}, "none.csv"},
+		{"no start labels", []string{"-data", good, "-start", filepath.Join(folder, "none.csv")}, "none.csv"},
 	} {
 		status, stdout, stderr := runLine(append([]string{"fit", "-epochs", "2", "-quiet"}, test.args...)...)
 		checkFailure(t, test.name, exitError, status, stdout, stderr, test.want)
@@ -411,7 +412,7 @@ func TestStartLabels(t *testing.T) {
 	}
 }
 
-// TestStartLabelsID: -id names the column of the ids in the file of -start-labels too, if the file has it.
+// TestStartLabelsID: -id names the column of the ids in the file of -start too, if the file has it.
 func TestStartLabelsID(t *testing.T) {
 	for _, name := range []string{"key", "id"} {
 		path := writeText(t, "labels.csv", name+",label\n30,0\n10,1\n20,0\n")
@@ -464,7 +465,7 @@ func TestResume(t *testing.T) {
 	path := writeSet(t, 60, true)
 	folder := t.TempDir()
 	state, model := filepath.Join(folder, "state"), filepath.Join(folder, "model")
-	args := []string{"fit", "-data", path, "-epochs", "40", "-seed", "3", "-layers", "3",
+	args := []string{"fit", "-data", path, "-epochs", "40", "-seed", "3", "-set", "Layers=3",
 		"-json", "-quiet"}
 	_, whole, _ := runLine(args...)
 	want := object(t, whole)
@@ -501,12 +502,12 @@ func TestResume(t *testing.T) {
 			longer["loss_last"])
 	}
 
-	status, out, stderr := runLine("fit", "-data", path, "-resume", state, "-layers", "2")
-	checkFailure(t, "another setting", exitUsage, status, out, stderr, "-layers cannot be given with -resume")
+	status, out, stderr := runLine("fit", "-data", path, "-resume", state, "-set", "Layers=2")
+	checkFailure(t, "another setting", exitUsage, status, out, stderr, "-set Layers cannot be given with -resume")
 	status, out, stderr = runLine("fit", "-data", path, "-resume", path, "-quiet")
 	checkFailure(t, "no checkpoint", exitError, status, out, stderr, "set.npz")
-	status, out, stderr = runLine("fit", "-data", path, "-resume", state, "-float", "64", "-quiet")
-	checkFailure(t, "other arithmetic", exitError, status, out, stderr, "give -float 32")
+	status, out, stderr = runLine("fit", "-data", path, "-resume", state, "-set", "Float64=true", "-quiet")
+	checkFailure(t, "other arithmetic", exitError, status, out, stderr, "give -set Float64=false")
 	status, out, stderr = runLine("fit", "-data", writeSet(t, 30, true), "-resume", state, "-quiet")
 	checkFailure(t, "other data", exitError, status, out, stderr, "60×12")
 }
@@ -526,8 +527,8 @@ func TestSeveralFiles(t *testing.T) {
 		}
 		args = append(args, "-data", path)
 	}
-	status, stdout, stderr := runLine(append([]string{"fit", "-clusters", "2", "-epochs", "2", "-json", "-float", "64",
-		"-variant", "amvc", "-activation", "selu", "-preset", "paper", "-preprocess", "balanced"},
+	status, stdout, stderr := runLine(append([]string{"fit", "-clusters", "2", "-epochs", "2", "-json", "-set", "Float64=true",
+		"-set", "Noise=NoNoise", "-set", "Represent.Activation=selu", "-preset", "paper", "-set", "Preprocess=balanced"},
 		args...)...)
 	if status != exitOK {
 		t.Fatalf("status %d: %s", status, stderr)
@@ -543,7 +544,7 @@ func TestSeveralFiles(t *testing.T) {
 
 // TestFitSaysThatTheStartIsKept: far too long steps spoil the clusters; summary, JSON and warnings have both scores.
 func TestFitSaysThatTheStartIsKept(t *testing.T) {
-	args := []string{"fit", "-data", writeSet(t, 120, true), "-lr", "2", "-epochs", "4", "-quiet"}
+	args := []string{"fit", "-data", writeSet(t, 120, true), "-set", "LearningRate=2", "-epochs", "4", "-quiet"}
 	status, stdout, stderr := runLine(append(args, "-json")...)
 	m := object(t, stdout)
 	start, _ := m["start_score"].(float64)

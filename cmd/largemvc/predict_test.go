@@ -86,11 +86,11 @@ func TestPredictPrepared(t *testing.T) {
 
 // TestPredict saves a model, and gives its training samples and others back to it.
 func TestPredict(t *testing.T) {
-	for _, float := range []string{"32", "64"} {
+	for _, float := range []string{"false", "true"} {
 		path, folder := writeSet(t, 60, true), t.TempDir()
 		model, fitted, predicted := filepath.Join(folder, "model"), filepath.Join(folder, "fit.csv"), filepath.Join(folder,
 			"predict.csv")
-		if status, _, stderr := runLine("fit", "-data", path, "-epochs", "5", "-float", float, "-save", model, "-out",
+		if status, _, stderr := runLine("fit", "-data", path, "-epochs", "5", "-set", "Float64="+float, "-save", model, "-out",
 			fitted, "-quiet"); status != exitOK {
 			t.Fatal(stderr)
 		}
@@ -106,7 +106,7 @@ func TestPredict(t *testing.T) {
 				t.Errorf("%s is %v, want %v", k, m[k], want)
 			}
 		}
-		if strconv.FormatFloat(m["float"].(float64), 'f', 0, 64) != float {
+		if want := map[string]any{"false": 32.0, "true": 64.0}[float]; m["float"] != want {
 			t.Errorf("float is %v", m["float"])
 		}
 		labels, sure := table(t, fitted)

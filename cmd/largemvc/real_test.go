@@ -16,13 +16,13 @@ func TestRealInspect(t *testing.T) {
 		"3-sources.mat": {"MATLAB v5", "169 samples, 3 views, rows are samples", "6 classes", "sparse",
 			"suggested: no flags"},
 		"MSRCV1.mat": {"MATLAB v5", "210 samples, 6 views, rows are samples", "7 classes", "suggested: no flags",
-			"with -neighbors none, -preprocess balanced"},
+			"with -set Neighborhood.Neighbors=none, -set Preprocess=balanced"},
 		"MSRCV1_v73.mat": {"MATLAB v7.3", "210 samples, 6 views, rows are samples", "7 classes", "suggested: no flags",
-			"with -neighbors none, -preprocess balanced"},
+			"with -set Neighborhood.Neighbors=none, -set Preprocess=balanced"},
 		"uci-digit.mat": {"MATLAB v5", "2000 samples, 3 views, rows are samples", "10 classes", "suggested: no flags"},
 		"webkb.mat":     {"MATLAB v5", "203 samples, 3 views, rows are samples", "4 classes", "suggested: no flags"},
 		"synthetic_v73.mat": {"MATLAB v7.3", "200 samples, 2 views, rows are samples", "4 classes", "suggested: no flags",
-			"with -neighbors none, -preprocess balanced"},
+			"with -set Neighborhood.Neighbors=none, -set Preprocess=balanced"},
 		"BDGP_fea_Per0.5.mat": {"MATLAB v5", "2500 samples, 3 views, columns are samples", "5 classes",
 			"1250 samples are incomplete; 25.3 % of the view rows are absent", "MissingStatus is not used"},
 	} {
@@ -85,7 +85,7 @@ func TestRealFormats(t *testing.T) {
 		}
 	}
 	// Views of two features, which need care before their rows go to norm 1.
-	for _, flags := range [][]string{nil, {"-neighbors", "none", "-preprocess", "balanced"}} {
+	for _, flags := range [][]string{nil, {"-set", "Neighborhood.Neighbors=none", "-set", "Preprocess=balanced"}} {
 		if m, _ := fitted(t, append([]string{filepath.Join(folder, "mat/synthetic_v73.mat")},
 			flags...)...); !(m["acc"].(float64) > 0.95) {
 			t.Errorf("synthetic_v73.mat with %q: ACC %v", flags, m["acc"])

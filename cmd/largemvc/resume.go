@@ -11,13 +11,13 @@ import (
 	"github.com/largemvc/largemvc/internal/file"
 )
 
-// withResume are the flags that may stand beside -resume: all that is not a setting of the training that goes on.
-var withResume = []string{"resume", "set", "config", "data", "labels", "views", "mask", "missing-rows", "triplets", "sparse",
-	"orientation", "id", "view", "leave-out", "one-hot", "impute", "transform", "header", "decimal", "overwrite",
-	"max-memory", "from-disk", "scratch", "scratch-numbers", "missing", "out", "save", "report",
-	"embedding", "trust", "memberships", "outliers", "features", "known", "json", "quiet", "epochs",
-	"tolerance", "patience", "float", "workers", "device", "mpi",
-	"checkpoint", "checkpoint-every", "grace"}
+// withResume are the flags that may stand beside -resume, and the fields: all that is not a setting of the training that goes on.
+var withResume = []string{"resume", "set", "config", "write-config", "data", "labels", "views", "mask", "missing-rows",
+	"triplets", "sparse", "orientation", "id", "view", "leave-out", "one-hot", "impute", "transform", "header", "decimal",
+	"overwrite",
+	"max-memory", "from-disk", "scratch", "out", "save", "report", "embedding", "trust", "memberships", "outliers", "features",
+	"known", "json", "quiet", "epochs", "set Tolerance", "set Patience", "set Float64", "workers", "device", "mpi", "checkpoint",
+	"set Checkpoint.Every", "grace"}
 
 // checkResume refuses settings that a training which goes on has already.
 func (o *fitOptions) checkResume() error {
@@ -25,9 +25,6 @@ func (o *fitOptions) checkResume() error {
 		return nil
 	}
 	for name := range o.given {
-		if name == "seed" && o.given["missing"] {
-			continue // it decides which views are missing
-		}
 		if !slices.Contains(withResume, name) {
 			return usagef("fit: -%s cannot be given with -resume: the training goes on with its original settings", name)
 		}
@@ -35,9 +32,9 @@ func (o *fitOptions) checkResume() error {
 	return nil
 }
 
-// checkCheckpoint refuses a file to go on from that is none, or whose training had another -float than is given, before the data
-// are read; without -float it takes that of the training. What is no regular file, as a pipe, can be read once: the training does
-// that.
+// checkCheckpoint refuses a file to go on from that is none, or whose training had another Float64 than is given, before the
+// data are read; where none is given it takes that of the training. What is no regular file, as a pipe, can be read
+// once: the training does that.
 func (o *fitOptions) checkCheckpoint() error {
 	if o.resume == "" {
 		return nil
@@ -72,19 +69,19 @@ func (o *fitOptions) checkCheckpoint() error {
 	return nil
 }
 
-// alwaysFloat32 tells whether the data are read in float32 whatever -float says.
+// alwaysFloat32 tells whether the data are read in float32 whatever Float64 says.
 func (o *fitOptions) alwaysFloat32() bool { return o.fromDisk || o.mpi }
 
 // fixedFloat tells whether a training that goes on cannot decide in what precision the data are read.
-func (o *fitOptions) fixedFloat() bool { return o.given["float"] || o.alwaysFloat32() }
+func (o *fitOptions) fixedFloat() bool { return o.given["set Float64"] || o.alwaysFloat32() }
 
-// otherFloat is the error where a training that goes on was in another precision than -float says, or the data were read in.
+// otherFloat is the error where a training that goes on was in another precision than Float64 says, or the data were read in.
 func (o *fitOptions) otherFloat(was bool) error {
 	if was && o.alwaysFloat32() {
 		return fmt.Errorf("%s: the training was in float64, and rows from disk or with -mpi are read in float32: leave out "+
 			"-from-disk and -mpi", o.resume)
 	}
-	return fmt.Errorf("%s: the training was in float%d: give -float %[2]d", o.resume, bits(was))
+	return fmt.Errorf("%s: the training was in float%d: give -set Float64=%t", o.resume, bits(was), was)
 }
 
 // train fits, or goes on from a checkpoint. After that the configuration is the one of the training.
@@ -105,13 +102,13 @@ func train(ctx context.Context, o *fitOptions, in *input) (*largemvc.Clustering,
 			c.Checkpoint.Path = "" // a pipe cannot be replaced by the next state
 		}
 		for name, set := range map[string]func(){
-			"epochs":           func() { c.Epochs = asked.Epochs },
-			"tolerance":        func() { c.Tolerance = asked.Tolerance },
-			"patience":         func() { c.Patience = asked.Patience },
-			"workers":          func() { c.Machine.Workers = asked.Machine.Workers },
-			"device":           func() { c.Machine.Device = asked.Machine.Device },
-			"checkpoint":       func() { c.Checkpoint.Path = asked.Checkpoint.Path },
-			"checkpoint-every": func() { c.Checkpoint.Every = asked.Checkpoint.Every },
+			"epochs":               func() { c.Epochs = asked.Epochs },
+			"set Tolerance":        func() { c.Tolerance = asked.Tolerance },
+			"set Patience":         func() { c.Patience = asked.Patience },
+			"workers":              func() { c.Machine.Workers = asked.Machine.Workers },
+			"device":               func() { c.Machine.Device = asked.Machine.Device },
+			"checkpoint":           func() { c.Checkpoint.Path = asked.Checkpoint.Path },
+			"set Checkpoint.Every": func() { c.Checkpoint.Every = asked.Checkpoint.Every },
 		} {
 			if o.given[name] {
 				set()
@@ -128,11 +125,8 @@ func train(ctx context.Context, o *fitOptions, in *input) (*largemvc.Clustering,
 		}
 		if c == nil { // of a pipe, which did not tell before the data were read
 			return nil, fmt.Errorf("%w (the training was in float%d and the data were read in float%d, which may be why: "+
-				"give -float %[2]d)", err, bits(o.config.Float64), bits(asked.Float64))
+				"give -set Float64=%t)", err, bits(o.config.Float64), bits(asked.Float64), o.config.Float64)
 		}
-	}
-	if c == nil && read && o.given["missing"] && o.config.Seed != asked.Seed {
-		return nil, fmt.Errorf("%s: other views were missing in the training: give -seed %d", o.resume, o.config.Seed)
 	}
 	return c, err
 }

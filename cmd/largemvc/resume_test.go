@@ -42,15 +42,16 @@ func TestResumeFloat(t *testing.T) {
 	for _, c := range []struct {
 		was, other string
 		want       float64
-	}{{"32", "64", 32}, {"64", "32", 64}} {
+	}{{"false", "true", 32}, {"true", "false", 64}} {
 		state := filepath.Join(folder, c.was)
-		status, _, stderr := runLine("fit", "-data", path, "-quiet", "-epochs", "1", "-checkpoint", state, "-float", c.was)
+		status, _, stderr := runLine("fit", "-data", path, "-quiet", "-epochs", "1", "-checkpoint", state, "-set",
+			"Float64="+c.was)
 		if status != exitOK {
 			t.Fatal(stderr)
 		}
-		status, stdout, stderr := runLine("fit", "-data", "nothing.npz", "-resume", state, "-float", c.other)
-		checkFailure(t, c.other, exitError, status, stdout, stderr, "the training was in float"+c.was+": give -float "+c.was)
-		for _, args := range [][]string{nil, {"-float", c.was}} {
+		status, stdout, stderr := runLine("fit", "-data", "nothing.npz", "-resume", state, "-set", "Float64="+c.other)
+		checkFailure(t, c.other, exitError, status, stdout, stderr, "give -set Float64="+c.was)
+		for _, args := range [][]string{nil, {"-set", "Float64=" + c.was}} {
 			args = append([]string{"fit", "-data", path, "-quiet", "-json", "-resume", state, "-epochs", "2"}, args...)
 			status, stdout, stderr := runLine(args...)
 			if status != exitOK || object(t, stdout)["float"] != c.want {

@@ -1,24 +1,36 @@
 package main
 
 import (
+	"encoding"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"maps"
 	"os"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/largemvc/largemvc"
 )
 
-// settingFlags adds the flags that set others.
-func (f *flags) settingFlags() {
+// settingFlags adds the flags that set fields by name.
+func (o *fitOptions) settingFlags(f *flags) {
 	f.group("Settings by name")
-	f.value(setting{f}, "set", "`FIELD=VALUE` of Config by its name, for example Neighborhood.Steps=8; give it several times. "+
-		"By default\nfields have the values of their flags")
+	f.value(setting{f}, "set", "`FIELD=VALUE`, a field of Config by its name and its value, or none; give it several times. "+
+		"It wins over flags.\nFor example Layers=3, LearningRate=0.02, Preprocess=zscore, Neighborhood.Steps=8, Noise=NoNoise, "+
+		"Anchor.Detach=true.\n'go doc largemvc.Config' explains the fields and gives their defaults:\n"+
+		strings.TrimSpace(regexp.MustCompile("(.{1,110})( |$)").ReplaceAllString(strings.Join(settings(), " "), "$1\n")))
 	f.string(&f.file, "config", "`FILE` of JSON, an object with fields of Config and flags by their names; "+
 		"flags that are given win\n(examples/recipes/README.md). None by default")
+	f.output(&o.writeTo, "write-config", "`FILE` for the settings of this fit, defaults too, and how the data are read, for "+
+		"-config; none by default")
 }
+
+// assignment is a value for a field of Config.
+type assignment struct{ name, value string }
 
 // setting is the flag.Value of -set.
 type setting struct{ f *flags }
@@ -30,53 +42,130 @@ func (s setting) Set(text string) error {
 	if !ok || name == "" || value == "" {
 		return errors.New("must be FIELD=VALUE, for example Neighborhood.Steps=8")
 	}
-	return s.f.assign(name, value)
+	if !slices.Contains(settings(), name) {
+		return s.f.unknown(name)
+	}
+	s.f.fields = append(s.f.fields, assignment{name, value})
+	return nil
 }
 
-// flagValues are the values of flags for values that fields have in JSON.
-var flagValues = map[string]string{"float true": "64", "float false": "32", "signs true": "free", "signs false": "nonnegative"}
+// ownFlags are the flags for fields whose values are in files or in other processes.
+var ownFlags = map[string]string{"StartLabels": "-start FILE", "Known": "-known", "Machine.Comm": "-mpi"}
 
-// assign sets the flag of a field of Config, or of a name.
-func (f *flags) assign(name, value string) error {
-	to, err := f.flagOf(name)
-	if err != nil {
-		return err
+// forPrograms are the fields that have no value in a text, or that the command sets itself.
+var forPrograms = []string{"StartAnchors", "Progress", "ExtraLoss", "Machine.Overwrite"}
+
+// settings returns the names of the fields that have a value in a text.
+func settings() []string {
+	c := largemvc.Config{Represent: &largemvc.SoftThreshold{}, Noise: &largemvc.RowShrink{}, Anchor: &largemvc.Procrustes{}}
+	var names []string
+	addSettings("", reflect.ValueOf(c), &names)
+	return slices.DeleteFunc(names, func(name string) bool {
+		return ownFlags[name] != "" || slices.Contains(forPrograms, name)
+	})
+}
+
+// addSettings adds the names of the fields within a value, which has a name itself.
+func addSettings(name string, v reflect.Value, to *[]string) {
+	if v.Kind() == reflect.Interface && !v.IsNil() {
+		*to = append(*to, name)
+		v = v.Elem().Elem() // a module is a pointer
 	}
-	if word, ok := flagValues[to+" "+value]; ok {
-		value = word
+	if v.Kind() != reflect.Struct {
+		*to = append(*to, name)
+		return
 	}
-	if err = f.Set(to, value); err != nil && value == "-1" { // largemvc.None
-		err = f.Set(to, "none")
+	for i := range v.NumField() {
+		if f := v.Type().Field(i); f.IsExported() {
+			addSettings(strings.TrimPrefix(name+"."+f.Name, "."), v.Field(i), to)
+		}
 	}
-	if err != nil {
-		return fmt.Errorf("%s is %q: %w", name, value, err)
+}
+
+// setField gives a field of a configuration a value, in JSON or as its text. none is largemvc.None.
+func setField(c *largemvc.Config, name, value string) error {
+	if at, ok := reflect.TypeFor[largemvc.Config]().FieldByName(name); ok && at.Type.Kind() == reflect.Interface {
+		return c.UnmarshalJSON(fmt.Appendf(nil, `{%q: {"Type": %q}}`, name, strings.Trim(value, `"`)))
+	}
+	at := reflect.ValueOf(c).Elem()
+	for part := range strings.SplitSeq(name, ".") {
+		if at.Kind() == reflect.Interface {
+			at = at.Elem().Elem()
+		}
+		if at = at.FieldByName(part); !at.IsValid() {
+			module, _, _ := strings.Cut(name, ".")
+			is := reflect.ValueOf(c).Elem().FieldByName(module).Elem().Type()
+			return fmt.Errorf("the module %s has no %s: it is a %v", module, part, is)
+		}
+	}
+	to, want := at.Addr().Interface(), "a number"
+	switch at.Kind() {
+	case reflect.Slice:
+		want = "numbers, as [1,2]"
+	case reflect.Bool:
+		want = "true or false"
+	case reflect.String:
+		if json.Unmarshal([]byte(value), to) != nil {
+			at.SetString(value)
+		}
+		return nil
+	default:
+		if text, ok := to.(encoding.TextUnmarshaler); ok {
+			return text.UnmarshalText([]byte(strings.Trim(value, `"`)))
+		}
+		if at.CanInt() || at.CanUint() {
+			want = "a whole number"
+		}
+		if at.CanInt() || at.CanFloat() {
+			want += ", or none"
+			if strings.EqualFold(value, "none") {
+				value = fmt.Sprint(largemvc.None)
+			}
+		}
+	}
+	if json.Unmarshal([]byte(value), to) != nil {
+		return fmt.Errorf("must be %s", want)
 	}
 	return nil
 }
 
-// flagOf returns the flag of a field of Config, or of its own name.
-func (f *flags) flagOf(name string) (string, error) {
-	to, ok := fieldFlags["Config."+name]
-	if !ok {
-		to = name
+// setFields sets the fields of -config, then those of -set.
+func (f *flags) setFields(c *largemvc.Config) error {
+	for from, list := range [][]assignment{f.stored, f.fields} {
+		for _, a := range list {
+			err := setField(c, a.name, a.value)
+			switch {
+			case err == nil:
+			case from == 0:
+				return usagef("%s: -config %s: %s is %s: %v", f.Name(), f.file, a.name, a.value, oneLine(err))
+			default:
+				return usagef("%s: -set %s is %s: %v", f.Name(), a.name, a.value, oneLine(err))
+			}
+		}
 	}
-	if f.Lookup(to) != nil && to != "set" && to != "config" {
-		return to, nil
+	return nil
+}
+
+// unknown is the error for a name that is no setting.
+func (f *flags) unknown(name string) error {
+	if own := ownFlags[name]; own != "" {
+		return fmt.Errorf("%s has no value here: give %s", name, own)
+	}
+	if slices.Contains(forPrograms, name) {
+		return fmt.Errorf("%s is for programs", name)
 	}
 	words := map[string]string{}
 	f.VisitAll(func(fl *flag.Flag) { words[fl.Name] = fl.Name })
-	for field := range fieldFlags {
-		if x, ok := strings.CutPrefix(field, "Config."); ok {
-			words[strings.ToLower(x)] = x
-		}
+	for _, x := range settings() {
+		words[strings.ToLower(x)] = x
 	}
 	if meant := nearest(name, slices.Sorted(maps.Keys(words))); meant != "" {
-		return "", fmt.Errorf("there is no setting %s: did you mean %s?", name, words[meant])
+		return fmt.Errorf("there is no setting %s: did you mean %s?", name, words[meant])
 	}
-	return "", fmt.Errorf("there is no setting %s: give a field of Config (Clusters, Neighborhood.Steps, …) or a flag", name)
+	return fmt.Errorf("there is no setting %s: give a flag, or one of %s", name, strings.Join(settings(), ", "))
 }
 
-// readFile sets the flags of the file of -config that the command line does not have; rest are its other arguments.
+// readFile reads the file of -config: fields, and flags that the command line does not have; rest are its other arguments.
 func (f *flags) readFile(rest []string) error {
 	if f.file == "" {
 		return nil
@@ -99,38 +188,56 @@ func (f *flags) readFile(rest []string) error {
 	return nil
 }
 
-// assignAll sets the flags of an object of JSON, whose names begin with prefix, but for those given. A list is several values of
-// -data and -view, and one with commas of other flags.
+// assignAll takes the values of an object of JSON, whose names begin with prefix, but for flags that are given.
 func (f *flags) assignAll(prefix string, values map[string]any, given map[string]bool) error {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
-		name := prefix + key
-		if within, ok := values[key].(map[string]any); ok {
+		name, value := prefix+key, values[key]
+		if within, ok := value.(map[string]any); ok {
+			if module, ok := within["Type"].(string); ok { // as Config.MarshalJSON writes it
+				f.stored = append(f.stored, assignment{name, module})
+				within, _ = within["Settings"].(map[string]any)
+			}
 			if err := f.assignAll(name+".", within, given); err != nil {
 				return err
 			}
 			continue
 		}
-		to, err := f.flagOf(name)
-		if err != nil {
-			return err
-		}
-		if given[to] || values[key] == nil {
-			continue
-		}
-		each := []string{fmt.Sprint(values[key])}
-		if list, ok := values[key].([]any); ok {
-			each = nil
-			for _, x := range list {
-				each = append(each, fmt.Sprint(x))
-			}
-			if to != "data" && to != "view" {
-				each = []string{strings.Join(each, ",")}
-			}
-		}
-		for _, value := range each {
-			if err := f.assign(name, value); err != nil {
+		flag := strings.TrimPrefix(flagOf("Config."+name), "-")
+		switch {
+		case value == nil || given[flag] && ownFlags[name] == "":
+		case slices.Contains(settings(), name):
+			text, err := json.Marshal(value)
+			if err != nil {
 				return err
 			}
+			f.stored = append(f.stored, assignment{name, string(text)})
+		case f.Lookup(name) == nil || name == "set" || name == "config":
+			return f.unknown(name)
+		case given[name]:
+		default:
+			if err := f.setFlag(name, value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// setFlag sets a flag by a value of JSON. A list is several values of -data and -view, and one with commas of other flags.
+func (f *flags) setFlag(name string, value any) error {
+	each := []string{fmt.Sprint(value)}
+	if list, ok := value.([]any); ok {
+		each = nil
+		for _, x := range list {
+			each = append(each, fmt.Sprint(x))
+		}
+		if name != "data" && name != "view" {
+			each = []string{strings.Join(each, ",")}
+		}
+	}
+	for _, text := range each {
+		if err := f.Set(name, text); err != nil {
+			return fmt.Errorf("%s is %q: %w", name, text, err)
 		}
 	}
 	return nil

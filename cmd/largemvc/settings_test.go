@@ -1,8 +1,13 @@
 package main
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/largemvc/largemvc"
 )
 
 func TestConfigFile(t *testing.T) {
@@ -15,8 +20,8 @@ func TestConfigFile(t *testing.T) {
 	}
 	c := o.config
 	if c.Clusters != 7 || c.Seed != 4 || c.Neighborhood.Steps != 8 || c.Neighborhood.Weight != 2 || !c.Float64 ||
-		c.Checkpoint.Every != 3 || o.network.signs != "free" {
-		t.Errorf("%+v, signs %s", c, o.network.signs)
+		c.Checkpoint.Every != 3 || !c.Represent.(*largemvc.SoftThreshold).Unconstrained {
+		t.Errorf("%+v, %+v", c, c.Represent)
 	}
 	if strings.Join(o.data, " ") != "a.npz b.npz" || o.views != "X0,X1" || o.labels != "" || !o.quiet || !o.given["clusters"] {
 		t.Errorf("data %q, views %q, labels %q, given %v", o.data, o.views, o.labels, o.given)
@@ -34,8 +39,10 @@ func TestConfigFileErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"Neighborhood": {"Setps": 8}}`: "no setting Neighborhood.Setps: did you mean Neighborhood.Steps?",
 		`{"cluster": 3}`:                 "did you mean",
-		`{"entirely-else": 3}`:           "there is no setting entirely-else: give a field",
-		`{"Clusters": [2, 3]}`:           `Clusters is "2,3"`,
+		`{"entirely-else": 3}`:           "there is no setting entirely-else: give a flag, or one of Clusters",
+		`{"Clusters": [2, 3]}`:           `Clusters is [2,3]: must be a whole number`,
+		`{"Known": [0, 1]}`:              "Known has no value here: give -known",
+		`{"quiet": "maybe"}`:             `quiet is "maybe"`,
 		`{"config": "b.json"}`:           "no setting config",
 		`{"Clusters": 3} {}`:             "no JSON object",
 		`[3]`:                            "no JSON object",
@@ -51,4 +58,54 @@ func TestConfigFileErrors(t *testing.T) {
 	checkFailure(t, "-set", exitUsage, status, stdout, stderr, "did you mean Layers?")
 	status, stdout, stderr = runLine("fit", "x.npz", "-config", "none.json")
 	checkFailure(t, "no file", exitError, status, stdout, stderr, "-config none.json")
+}
+
+// TestWriteConfig: a fit by the file that a fit or inspect wrote gives the same labels.
+func TestWriteConfig(t *testing.T) {
+	folder := t.TempDir()
+	data, table := writeSet(t, 90, true), filepath.Join(folder, "t.csv")
+	text := "id,a,b,c,d\n"
+	for i := range 60 {
+		text += fmt.Sprintf("s%d,%d,%d,%d,%d\n", i, i%3*10+i%4, i*i%7, i%3*5, i*i%11)
+	}
+	if err := os.WriteFile(table, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(folder, "fit.json")
+	fit := func(args ...string) string {
+		t.Helper()
+		out := filepath.Join(folder, "out.csv")
+		if status, _, stderr := runLine(append([]string{"fit", "-quiet", "-out", out}, args...)...); status != exitOK {
+			t.Fatal(stderr)
+		}
+		labels, err := os.ReadFile(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(labels)
+	}
+	for _, args := range []string{
+		data + " -mask " + writeMask(t, 90, 0.2, 3) + " -seed 18446744073709551615 -epochs 3",
+		data + " -preset paper -set Noise=NoNoise -set Represent.Theta0=0.02 -epochs 0 -labels none -k 4",
+		table + " -view p=a,b -view q=c,d -transform p=log1p -clusters auto -start careful -set Restarts=2 -epochs 2",
+	} {
+		want := fit(append(strings.Fields(args), "-write-config", file)...)
+		if got := fit("-config", file); got != want {
+			written, _ := os.ReadFile(file)
+			t.Errorf("%s: other labels by\n%s", args, written)
+		}
+		again := filepath.Join(folder, "again.json")
+		fit("-config", file, "-write-config", again)
+		if a, b := readText(t, file), readText(t, again); a != b {
+			t.Errorf("%s: written\n%s\nthen\n%s", args, a, b)
+		}
+	}
+	status, _, stderr := runLine("inspect", data, "-write", file)
+	if status != exitOK || fit("-config", file) != fit(data) {
+		t.Errorf("inspect: status %d, %s, %s", status, stderr, readText(t, file))
+	}
+	status, _, stderr = runLine("fit", data, "-write-config", data)
+	if status != exitUsage || !strings.Contains(stderr, "-write-config") {
+		t.Errorf("over the data: status %d, %s", status, stderr)
+	}
 }

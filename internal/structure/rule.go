@@ -99,3 +99,14 @@ func (r *Result) judge() score.Judgement {
 	}
 	return score.StructureWeak
 }
+
+// Score returns the judgement with the figures for a user.
+func (r *Result) Score() score.Structure {
+	out := score.Structure{Judgement: r.Judgement, Samples: r.Rows}
+	if r.Judgement != score.StructureUnknown {
+		out.Stability, out.NullStability = r.Data.Stability, max(r.Normal.Stability, r.Uniform.Stability, r.Shuffled.Stability)
+		out.Border, out.NullBorder = r.Data.Border, min(r.Normal.Border, r.Uniform.Border, r.Shuffled.Border)
+		out.Agreement = r.Data.Agreement
+	}
+	return out
+}

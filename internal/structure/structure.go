@@ -30,7 +30,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/smooth"
@@ -126,22 +125,13 @@ func Judge(ctx context.Context, views []view.View, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := out.measure(ctx, all, null, o); err != nil {
+	of := measurement{Result: out, all: all, null: null, options: o, workers: o.Workers}
+	of.options.Workers = 1
+	if err := of.measure(ctx); err != nil {
 		return nil, err
 	}
 	out.Judgement = out.judge()
 	return out, nil
-}
-
-// Score returns the judgement with the figures for a user.
-func (r *Result) Score() score.Structure {
-	out := score.Structure{Judgement: r.Judgement, Samples: r.Rows}
-	if r.Judgement != score.StructureUnknown {
-		out.Stability, out.NullStability = r.Data.Stability, max(r.Normal.Stability, r.Uniform.Stability, r.Shuffled.Stability)
-		out.Border, out.NullBorder = r.Data.Border, min(r.Normal.Border, r.Uniform.Border, r.Shuffled.Border)
-		out.Agreement = r.Data.Agreement
-	}
-	return out
 }
 
 // Streams of the generators that are seeded by Options.Seed.
@@ -151,79 +141,6 @@ const (
 	streamNull
 	streamAgreement
 )
-
-// measure sets the figures of the rows, of null data, and the agreement between single views. It draws no more null data if the
-// rows are far less clustered than the first ones, or far more and not few. It draws no more null data of a kind that is far less
-// clustered than another kind. For few rows it then repeats what is undecided, with more splits.
-func (r *Result) measure(ctx context.Context, all *data, null *null, o Options) error {
-	one := o
-	one.Workers = 1
-	r.trials = make([]trial, splits)
-	for kind := range r.nulls {
-		r.nulls[kind] = make([]Figures, draws)
-	}
-	drawn := func(kind, draw, splits int) (err error) {
-		r.nulls[kind][draw], err = null.measure(ctx, kind, draw, splits, one)
-		return err
-	}
-	const early = len(r.nulls)
-	agreement := 0.0
-	err := parallel.For(ctx, o.Workers, splits+early+1, func(_, t int) (err error) {
-		switch {
-		case t < splits:
-			r.trials[t], err = measure(ctx, all, one, uint64(t), true)
-		case t < splits+early:
-			err = drawn(t-splits, 0, drawSplits)
-		default:
-			agreement, err = all.agreementOfViews(ctx, one)
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	for t := range r.trials {
-		r.trials[t].Agreement = agreement
-	}
-	for kind := range r.nulls {
-		r.nulls[kind] = r.nulls[kind][:1]
-	}
-	r.group(r.trials, drawSplits)
-	r.summarise()
-	gain := r.gain()
-	few := r.Rows <= fewRows
-	if gain >= plain && !few || gain < -hopeless {
-		return nil
-	}
-	var near []int // kinds that may be the most clustered
-	for kind, x := range r.nulls {
-		if meanClustered(r.groups)-meanClustered(x) < gain+plain {
-			near = append(near, kind)
-			r.nulls[kind] = r.nulls[kind][:draws]
-		}
-	}
-	err = parallel.For(ctx, o.Workers, len(near)*(draws-1), func(_, t int) error {
-		return drawn(near[t%len(near)], 1+t/len(near), drawSplits)
-	})
-	r.summarise()
-	if excess := r.gain() / r.deviation(); err != nil || !few || excess <= 0 || excess >= certain || r.Curved() {
-		return err
-	}
-	return r.repeat(ctx, all, null, agreement, near, one, o.Workers)
-}
-
-// summarise sets the means over the trials and over the draws of null data.
-func (r *Result) summarise() {
-	for kind, to := range []*Figures{&r.Normal, &r.Uniform, &r.Shuffled} {
-		*to = average(r.nulls[kind])
-	}
-	r.Sparsity, r.Dimension = 0, 0
-	for _, t := range r.trials {
-		r.Sparsity += t.sparsity / float64(len(r.trials))
-		r.Dimension += t.dimension / float64(len(r.trials))
-	}
-	r.Data = average(r.groups)
-}
 
 // average returns the means of figures.
 func average(of []Figures) (out Figures) {

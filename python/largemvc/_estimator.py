@@ -73,7 +73,7 @@ class LargeMVC(ClusterMixin, TransformerMixin, Estimator):
     n_jobs : int or None, default None
         Number of threads; None and −1: all cores.
     options : dict or None, default None
-        Further flags of `largemvc fit -h all`, such as {"layers": 3, "outliers": "mark", "plain-read-out": True}.
+        Fields for -set and flags of `largemvc fit -h all`, such as {"Layers": 3, "outliers": "mark", "PlainReadOut": True}.
     verbose : bool or None, default None
         Whether to show progress; None: in terminals and notebooks.
 
@@ -173,7 +173,12 @@ class LargeMVC(ClusterMixin, TransformerMixin, Estimator):
             raise ValueError(f"epochs is {self.epochs!r}, want a number from 0 up")
         flags = ["-clusters", str(self.n_clusters), "-preset", str(self.preset), "-epochs", str(self.epochs), *self._workers()]
         for name, value in (self.options or {}).items():
-            name = str(name).lstrip("-").replace("_", "-")
+            name = str(name)
+            if name[:1].isupper():
+                if value is not None:
+                    flags += ["-set", f"{name}={str(value).lower() if isinstance(value, bool) else value}"]
+                continue
+            name = name.lstrip("-").replace("_", "-")
             if name in _OURS:
                 raise ValueError(f"options[{name!r}]: the package sets this flag itself")
             if value is True:
@@ -396,7 +401,7 @@ class LargeMVC(ClusterMixin, TransformerMixin, Estimator):
 # Flags that the package sets itself, or that mean files of the data.
 _OURS = set("""clusters preset epochs seed workers data labels id views view leave-out one-hot mask missing-rows triplets
     orientation header decimal out memberships save report embedding trust json quiet known from-disk scratch
-    scratch-numbers mpi checkpoint resume overwrite grace h help""".split())
+    mpi checkpoint resume overwrite grace h help""".split())
 
 
 def _error(answer: Answer, read: _views.Views) -> Exception:

@@ -81,8 +81,8 @@ class Fit(Case):
         folder = Path(self.work.name)
         np.save(folder / "view_0.npy", self.a.astype(np.float32))
         np.save(folder / "view_1.npy", self.b)
-        for options in ({}, {"outliers": "mark", "layers": 3, "plain_read_out": True}):
-            flags = [] if not options else ["-outliers", "mark", "-layers", "3", "-plain-read-out"]
+        for options in ({}, {"outliers": "mark", "Layers": 3, "PlainReadOut": True}):
+            flags = [] if not options else ["-outliers", "mark", "-set", "Layers=3", "-set", "PlainReadOut=true"]
             args = ["-seed", "5", "-epochs", "20", "-json", "-quiet", "-save", folder / "model", *flags]
             out = subprocess.run([binary(), "fit", "-data", folder / "view_0.npy", "-data", folder / "view_1.npy", "-clusters",
                                   "3", *args], stdout=subprocess.PIPE, check=True).stdout
@@ -245,7 +245,7 @@ class Forms(Case):
                 self.model(views)
         for settings, want in (({"n_clusters": 0}, "n_clusters is 0"), ({"epochs": -1}, "epochs"), ({"n_jobs": 0}, "n_jobs"),
                                ({"random_state": -1}, "random_state"), ({"options": {"out": "x"}}, "sets this flag itself"),
-                               ({"options": {"layrs": 3}}, "did you mean -layers"), ({"n_clusters": 91}, "n_samples=90"),
+                               ({"options": {"Layrs": 3}}, "did you mean Layers"), ({"n_clusters": 91}, "n_samples=90"),
                                ({"preset": "best"}, "must be default, paper")):
             with self.subTest(want), self.assertRaisesRegex(ValueError, want):
                 LargeMVC(3).set_params(**settings).fit([self.a, self.b])

@@ -43,7 +43,7 @@ func main() {
 	sets := flag.String("sets", "msrcv1,webkb,reuters600,20newsgroups,ucidigit",
 		"names of the data sets; none: the golden models alone")
 	seeds := flag.String("seeds", "0,1,2", "seeds")
-	with := flag.String("with", "", "more flags of the command, for every fit, as in \"-missing 0.3 -float 64\"")
+	with := flag.String("with", "", "more flags of the command, for every fit, as in \"-sparse never -set Float64=true\"")
 	states := program.Arguments("samebits [flags] OLD NEW", 2)
 	if o.data == "" && *sets != "none" {
 		program.End("samebits", program.Misuse, errors.New("no folder of data sets; give -data, or -sets none"))

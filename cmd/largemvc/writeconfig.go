@@ -1,0 +1,72 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/largemvc/largemvc"
+)
+
+// inConfig are the flags that a written configuration has beside the fields of Config.
+var inConfig = []string{"labels", "id", "views", "view", "leave-out", "one-hot", "mask", "missing-rows", "triplets", "sparse",
+	"orientation", "header", "decimal", "max-memory", "impute", "transform", "from-disk", "scratch", "start", "known", "device"}
+
+// writeConfig writes the flags for the data and all settings as -config reads them; more has further values. Defaults are filled
+// in but for the numbers of neighbours and anchors, which depend on others.
+func writeConfig(w io.Writer, f *flags, c largemvc.Config, more map[string]any) error {
+	neighbors := c.Neighborhood.Neighbors
+	c = c.WithDefaults()
+	c.Neighborhood.Neighbors = neighbors
+	c.StartLabels, c.Known = nil, nil
+	if c.Anchors == c.Clusters {
+		c.Anchors = 0 // they follow the number of clusters
+	}
+	text, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	values := map[string]any{}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber() // a seed has 64 bits
+	if err := d.Decode(&values); err != nil {
+		return err
+	}
+	maps.DeleteFunc(values, func(_ string, value any) bool { return value == nil })
+	values["data"], values["Checkpoint"] = *f.data, map[string]int{"Every": c.Checkpoint.Every}
+	f.Visit(func(fl *flag.Flag) {
+		if slices.Contains(inConfig, fl.Name) {
+			values[fl.Name] = configValue(fl.Value)
+		}
+	})
+	maps.Copy(values, more)
+	to := json.NewEncoder(w)
+	to.SetEscapeHTML(false)
+	to.SetIndent("", "  ")
+	return to.Encode(values)
+}
+
+// configValue is the value of a flag in JSON.
+func configValue(v flag.Value) any {
+	switch v := v.(type) {
+	case tableViews:
+		var list []string
+		for _, x := range *v.p {
+			list = append(list, x.Name+"="+strings.Join(x.Columns, ","))
+		}
+		return list
+	case transforms:
+		var parts []string
+		for _, name := range slices.Sorted(maps.Keys(*v.p)) {
+			parts = append(parts, strings.TrimPrefix(name+"="+(*v.p)[name].String(), "*="))
+		}
+		return strings.Join(parts, ",")
+	case interface{ IsBoolFlag() bool }:
+		return true
+	}
+	return v.String()
+}

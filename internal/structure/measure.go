@@ -1,0 +1,138 @@
+package structure
+
+import (
+	"context"
+	"slices"
+
+	"github.com/largemvc/largemvc/internal/parallel"
+)
+
+// Up to fewRows rows, where the figures vary most, a judgement that is near its bounds is repeated with moreSplits splits of each
+// null data, and with moreGroups times that number of the rows.
+const fewRows, moreSplits, moreGroups = 200, 6, 3
+
+// measurement measures the figures of a result.
+type measurement struct {
+	*Result
+	all       *data
+	null      *null
+	options   Options // of a split, which has one goroutine
+	workers   int
+	agreement float64 // of the views
+}
+
+// drawn measures one draw of a kind of null data.
+func (m *measurement) drawn(ctx context.Context, kind, draw, splits int) (err error) {
+	m.nulls[kind][draw], err = m.null.measure(ctx, kind, draw, splits, m.options)
+	return err
+}
+
+// measure sets the figures of the rows, of null data, and the agreement between single views. It draws no more null data if the
+// rows are far less clustered than the first ones, or far more and not few. It draws no more null data of a kind that is far less
+// clustered than another kind. For few rows it then repeats what is undecided, with more splits.
+func (m *measurement) measure(ctx context.Context) error {
+	if err := m.first(ctx); err != nil {
+		return err
+	}
+	gain, few := m.gain(), m.Rows <= fewRows
+	if gain >= plain && !few || gain < -hopeless {
+		return nil
+	}
+	var near []int // kinds that may be the most clustered
+	for kind, x := range m.nulls {
+		if meanClustered(m.groups)-meanClustered(x) < gain+plain {
+			near = append(near, kind)
+			m.nulls[kind] = m.nulls[kind][:draws]
+		}
+	}
+	err := parallel.For(ctx, m.workers, len(near)*(draws-1), func(_, t int) error {
+		return m.drawn(ctx, near[t%len(near)], 1+t/len(near), drawSplits)
+	})
+	m.summarise()
+	if excess := m.gain() / m.deviation(); err != nil || !few || excess <= 0 || excess >= certain || m.Curved() {
+		return err
+	}
+	return m.repeat(ctx, near)
+}
+
+// first measures the rows, one draw of each kind of null data, and the agreement of the views.
+func (m *measurement) first(ctx context.Context) error {
+	m.trials = make([]trial, splits)
+	for kind := range m.nulls {
+		m.nulls[kind] = make([]Figures, draws)
+	}
+	const early = len(m.nulls)
+	err := parallel.For(ctx, m.workers, splits+early+1, func(_, t int) (err error) {
+		switch {
+		case t < splits:
+			m.trials[t], err = measure(ctx, m.all, m.options, splitNumber(0, t), true)
+		case t < splits+early:
+			err = m.drawn(ctx, t-splits, 0, drawSplits)
+		default:
+			m.agreement, err = m.all.agreementOfViews(ctx, m.options)
+		}
+		return err
+	})
+	for t := range m.trials {
+		m.trials[t].Agreement = m.agreement
+	}
+	for kind := range m.nulls {
+		m.nulls[kind] = m.nulls[kind][:1]
+	}
+	m.group(m.trials, drawSplits)
+	m.summarise()
+	return err
+}
+
+// repeat measures the rows and null data of some kinds again, with more splits.
+func (m *measurement) repeat(ctx context.Context, kinds []int) error {
+	more := make([]trial, moreGroups*moreSplits)
+	err := parallel.For(ctx, m.workers, len(more)+len(kinds)*draws, func(_, t int) (err error) {
+		if k := t - len(more); k >= 0 {
+			return m.drawn(ctx, kinds[k%len(kinds)], k/len(kinds), moreSplits)
+		}
+		more[t], err = measure(ctx, m.all, m.options, splitNumber(0, t), false)
+		more[t].Agreement = m.agreement
+		return err
+	})
+	m.group(more, moreSplits)
+	m.repeated = true
+	m.summarise()
+	return err
+}
+
+// splitNumber returns the number that seeds split s of the rows, for which draw is 0, or of a draw of null data.
+func splitNumber(draw, s int) uint64 {
+	switch {
+	case draw == 0 && s < splits:
+		return uint64(s)
+	case draw > 0 && s < drawSplits:
+		return uint64(splits + draw*drawSplits + s)
+	}
+	return uint64(1000 + draw*moreGroups*moreSplits + s)
+}
+
+// group sets the means of size trials each.
+func (m *measurement) group(trials []trial, size int) {
+	m.groups = nil
+	for some := range slices.Chunk(trials, size) {
+		var of []Figures
+		for _, t := range some {
+			of = append(of, t.Figures)
+		}
+		m.groups = append(m.groups, average(of))
+	}
+}
+
+// summarise sets the means over the trials and over the draws of null data.
+func (m *measurement) summarise() {
+	for kind, to := range []*Figures{&m.Normal, &m.Uniform, &m.Shuffled} {
+		*to = average(m.nulls[kind])
+	}
+	m.Sparsity, m.Dimension = 0, 0
+	for _, t := range m.trials {
+		m.Sparsity += t.sparsity / float64(len(m.trials))
+		m.Dimension += t.dimension / float64(len(m.trials))
+	}
+	m.Data = average(m.groups)
+}
