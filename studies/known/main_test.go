@@ -30,14 +30,17 @@ func planted(t *testing.T) string {
 
 // TestRun wants every method to find planted groups by a few labels.
 func TestRun(t *testing.T) {
-	var out bytes.Buffer
-	args := []string{"-draws", "1", "-data", planted(t), "-known", "5,20%", "-limit", "140"}
-	if err := run(context.Background(), args, &out, io.Discard); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"| planted | 5 | 100.0 | 100.0 | 100.0 |", "| planted | 20 % | 100.0 |", "| mean | 5 | 100.0 |"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("the table lacks %q:\n%s", want, &out)
+	path := planted(t)
+	for _, weight := range []string{"0", "3"} {
+		var out bytes.Buffer
+		args := []string{"-draws", "1", "-data", path, "-known", "5,20%", "-limit", "140", "-weight", weight}
+		if err := run(context.Background(), args, &out, io.Discard); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"| planted | 5 | 100.0 | 100.0 | 100.0 |", "| planted | 20 % | 100.0 |", "| mean | 5 | 100.0"} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("weight %s: the table lacks %q:\n%s", weight, want, &out)
+			}
 		}
 	}
 	for _, wrong := range []string{"0", "x", "120%"} {
