@@ -164,6 +164,10 @@ func (p *plan) whyLeft(v *variable, o *Options) (why string, view bool, err erro
 	case slices.Contains(maskNames, name):
 		return "a mask that is not used", false, nil
 	}
+	if d := p.views[0].dims; p.either && len(d) == 2 && !p.hasRowPerSample(v) && slices.Contains(v.dims, d[1]) {
+		return "", false, v.errorf("(%s %s) has an entry for each column of %s: give Options.Orientation columns if these are the "+
+			"samples, else Options.Orientation rows", v.shapeString(), v.class, p.views[0].name)
+	}
 	why, view = p.whyArrayLeft(v)
 	return why, view, nil
 }

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,6 +58,15 @@ func TestSparseMask(t *testing.T) {
 	}
 }
 
+// numbered is a table of n rows without a header: numbers of patients, and values.
+func numbered(n int) []byte {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "%d,%d.5\n", 842302+i*i, i%4)
+	}
+	return []byte(b.String())
+}
+
 // TestNothingInSilence: what may be a part of the data and is not read is an error that says so.
 func TestNothingInSilence(t *testing.T) {
 	mat := func(arrays ...func(e *mat5Encoder) []byte) []byte {
@@ -96,6 +106,8 @@ func TestNothingInSilence(t *testing.T) {
 		"number.mat": {mat(matrix("x0", 4, 1)), []string{"x0", "X0", "the same number", "Options.LeaveOut x0"}},
 		"ids.mat": {mat(func(e *mat5Encoder) []byte { return e.array("id", 4, 0, []int{4, 1}, e.element(16, []byte("abcd"))) }),
 			[]string{"id ", "cannot be read as ids"}},
+		"turned.npz": {npzBytes(t, false, x, Array{"c", nil, []int{1, 2}}), []string{"c ", "each column of X0", "Options.Orientation"}},
+		"wdbc.csv":   {numbered(20), []string{"column 0", "beside decimals", "Options.IDs none"}},
 		"mask.mat":   {mat(matrix("mask", 4, 3)), []string{"mask"}},
 		"status.npz": {npzBytes(t, false, x, Array{"MissingStatus", []int{4, 1}, []int{1, 1, 0, 1}}), []string{"MissingStatus"}},
 		"named.npz": {npzBytes(t, false, Array{"arr_0", []int{4, 2}, x.Data}, Array{"arr_1", []int{4, 2}, x.Data}),
