@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -137,7 +138,9 @@ func (c *csvFile) holdsTriplets(s *source, o *Options) bool {
 // chooseFeatures takes the columns of numbers that are left, and the columns of texts that options make features of.
 func (c *csvFile) chooseFeatures(s *source, o *Options, taken []bool, lim *limits) error {
 	var problem error
+	var refused []string
 	for i := range c.fields {
+		var wrong error
 		switch {
 		case taken[i]:
 		case c.wantsOneHot(i, o):
@@ -148,21 +151,26 @@ func (c *csvFile) chooseFeatures(s *source, o *Options, taken []bool, lim *limit
 			s.left = append(s.left, Omission{s.path, c.title(i), "it is empty and has no name"})
 		case c.holdsText(i):
 			c.roles.texts = append(c.roles.texts, i)
-			if problem == nil {
-				problem = c.textError(i)
+			if len(refused) <= mostRefused {
+				wrong = c.textError(i)
 			}
 		default:
 			if err := lim.Take("the list of its columns", 32); err != nil {
 				return err
 			}
 			c.roles.features = append(c.roles.features, csvFeature{column: i})
-			if problem == nil && s.role == roleData && !c.holdsTriplets(s, o) {
-				problem = c.checkFeature(i, s, o, lim)
+			if len(refused) <= mostRefused && s.role == roleData && !c.holdsTriplets(s, o) {
+				wrong = c.checkFeature(i, s, o, lim)
 			}
+		}
+		if wrong != nil {
+			problem, refused = cmp.Or(problem, wrong), append(refused, c.optionName(i))
 		}
 	}
 	if s.role == roleData {
-		s.problem = problem
+		if s.problem = problem; len(refused) < len(c.roles.features)+len(c.roles.texts) {
+			s.refused = refused
+		}
 	}
 	return nil
 }

@@ -120,8 +120,17 @@ func TestNothingInSilence(t *testing.T) {
 		_, err := read(name, c.data, Options{})
 		wantError(t, err, append(c.words, name)...)
 	}
+	// Columns that are no features are in one error, unless no feature would be left.
+	text := "a,sex,site,cluster\n5,m,x,1\n6,f,y,2\n"
+	_, err := read("t.csv", []byte(text), Options{})
+	wantError(t, err, "texts in column sex", "sex, site, cluster of t.csv", "Options.LeaveOut sex,site,cluster leaves")
+	mustRead(t, "t.csv", []byte(text), Options{LeaveOut: []string{"sex", "site", "cluster"}})
+	_, err = read("t.csv", []byte("sex,site\nm,x\nf,y\n"), Options{Header: WithHeader})
+	if wantError(t, err, "texts in column sex"); strings.Contains(fmt.Sprint(err), "sex,site") {
+		t.Error(err)
+	}
 	// A name among Options.Views does not make features of what a table refuses.
-	_, err := read("t.csv", []byte("a,cluster\n5,5\n5,6\n7,8\n"), Options{Views: []string{"t"}})
+	_, err = read("t.csv", []byte("a,cluster\n5,5\n5,6\n7,8\n"), Options{Views: []string{"t"}})
 	wantError(t, err, "t.csv: has column cluster", "Options.LeaveOut cluster")
 	// The block without a name in which MATLAB keeps what its objects hold is no view.
 	if s := mustRead(t, "a.mat", mat(matrix("", 1, 300)), Options{}); len(s.Views) != 1 || len(s.Reading.LeftOut) > 0 {
