@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -137,10 +136,7 @@ func (c *csvFile) holdsTriplets(s *source, o *Options) bool {
 
 // chooseFeatures takes the columns of numbers that are left, and the columns of texts that options make features of.
 func (c *csvFile) chooseFeatures(s *source, o *Options, taken []bool, lim *limits) error {
-	var problem error
-	var refused []string
 	for i := range c.fields {
-		var wrong error
 		switch {
 		case taken[i]:
 		case c.wantsOneHot(i, o):
@@ -151,26 +147,15 @@ func (c *csvFile) chooseFeatures(s *source, o *Options, taken []bool, lim *limit
 			s.left = append(s.left, Omission{s.path, c.title(i), "it is empty and has no name"})
 		case c.holdsText(i):
 			c.roles.texts = append(c.roles.texts, i)
-			if len(refused) <= mostRefused {
-				wrong = c.textError(i)
-			}
 		default:
 			if err := lim.Take("the list of its columns", 32); err != nil {
 				return err
 			}
 			c.roles.features = append(c.roles.features, csvFeature{column: i})
-			if len(refused) <= mostRefused && s.role == roleData && !c.holdsTriplets(s, o) {
-				wrong = c.checkFeature(i, s, o, lim)
-			}
-		}
-		if wrong != nil {
-			problem, refused = cmp.Or(problem, wrong), append(refused, c.optionName(i))
 		}
 	}
-	if s.role == roleData {
-		if s.problem = problem; len(refused) < len(c.roles.features)+len(c.roles.texts) {
-			s.refused = refused
-		}
+	if s.problem = nil; s.role == roleData {
+		c.refuse(s, o, lim)
 	}
 	return nil
 }
@@ -198,7 +183,7 @@ func (c *csvFile) checkFeature(i int, s *source, o *Options, lim *limits) error 
 	return nil
 }
 
-// mayBeginWithIDs tells whether a table without a header has decimals, and enough rows for numbers of features to repeat.
+// mayBeginWithIDs reports whether a table without a header has decimals, and enough rows for numbers of features to repeat.
 func (c *csvFile) mayBeginWithIDs() bool {
 	return c.header == nil && c.fields > 1 && c.records >= 20 && (c.comma || c.firstPoint.line > 0)
 }

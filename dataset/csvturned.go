@@ -99,7 +99,7 @@ func (p *plan) turnProved(data int, o *Options) error {
 	return nil
 }
 
-// within tells whether there are some ids, all among others.
+// within reports whether there are some ids, all among others.
 func within(ids, others map[string]bool) bool {
 	for id := range ids {
 		if !others[id] {

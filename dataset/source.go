@@ -43,8 +43,7 @@ type source struct {
 	ids       *variable  // what names the samples
 	idsAsked  bool       // whether a CSV file has them in the column that the options name
 	keep      []bool     // rows of a file of labels that belong to samples; nil: all
-	problem   error      // why a CSV file is no data as it stands: the first of its columns that is no feature
-	refused   []string   // all such columns, as Options.LeaveOut names them; nil: without them no feature would be left
+	problem   error      // why a CSV file is no data as it stands, a *refusedError
 	left      []Omission // columns that are not read
 }
 
