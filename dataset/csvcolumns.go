@@ -136,7 +136,6 @@ func (c *csvFile) holdsTriplets(s *source, o *Options) bool {
 
 // chooseFeatures takes the columns of numbers that are left, and the columns of texts that options make features of.
 func (c *csvFile) chooseFeatures(s *source, o *Options, taken []bool, lim *limits) error {
-	var problem error
 	for i := range c.fields {
 		switch {
 		case taken[i]:
@@ -148,32 +147,29 @@ func (c *csvFile) chooseFeatures(s *source, o *Options, taken []bool, lim *limit
 			s.left = append(s.left, Omission{s.path, c.title(i), "it is empty and has no name"})
 		case c.holdsText(i):
 			c.roles.texts = append(c.roles.texts, i)
-			if problem == nil {
-				problem = c.textError(i)
-			}
 		default:
 			if err := lim.Take("the list of its columns", 32); err != nil {
 				return err
 			}
 			c.roles.features = append(c.roles.features, csvFeature{column: i})
-			if problem == nil && s.role == roleData && !c.holdsTriplets(s, o) {
-				problem = c.checkFeature(i, s, lim)
-			}
 		}
 	}
-	if s.role == roleData {
-		s.problem = problem
+	if s.problem = nil; s.role == roleData {
+		c.refuse(s, o, lim)
 	}
 	return nil
 }
 
 // checkFeature refuses a column of numbers that its name or its values show to be something else.
-func (c *csvFile) checkFeature(i int, s *source, lim *limits) error {
+func (c *csvFile) checkFeature(i int, s *source, o *Options, lim *limits) error {
 	option := c.optionName(i)
 	switch {
 	case c.header == nil && i == 0 && c.fields > 1 && c.countsSamples(i):
 		return fmt.Errorf("has the numbers of its rows in %s: give Options.IDs %s if they name the samples, or "+
 			"Options.LeaveOut %[2]s", c.title(i), option)
+	case i == 0 && !o.NoIDs && c.mayBeginWithIDs() && c.checkID(i, false, lim) == nil:
+		return fmt.Errorf("has a different whole number in each row of %s, beside decimals: give Options.IDs %s if they name "+
+			"the samples, Options.LeaveOut %[2]s, or Options.IDs none for a feature", c.title(i), option)
 	case c.header != nil && slices.Contains(resultNames, strings.ToLower(c.header[i])):
 		return fmt.Errorf("has %s, which may be an earlier result: give Options.Labels %s to compare with it, or "+
 			"Options.LeaveOut %[2]s", c.title(i), option)
@@ -185,6 +181,11 @@ func (c *csvFile) checkFeature(i int, s *source, lim *limits) error {
 			"give Options.IDs %s, to leave it out Options.LeaveOut %[3]s", s.path, c.title(i), option))
 	}
 	return nil
+}
+
+// mayBeginWithIDs reports whether a table without a header has decimals, and enough rows for numbers of features to repeat.
+func (c *csvFile) mayBeginWithIDs() bool {
+	return c.header == nil && c.fields > 1 && c.records >= 20 && (c.comma || c.firstPoint.line > 0)
 }
 
 // isEmpty tells whether a column is what separators at the ends of all lines make: no name and no value.

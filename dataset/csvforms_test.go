@@ -98,7 +98,7 @@ func TestFirstLine(t *testing.T) {
 		// Other numbers.
 		"5,3,1,4\n4,3,2,5\n": sample, "1,2\n3,4\n": sample, "0,0\n2,3\n": sample, "0\n1\n0\n": sample,
 		"NA,0,1\n1,2,3\n": sample, "1,5,0.5\n2.5,1.5,1\n": sample, "3,5,2,7\n1,1,1,1\n": sample, "1,2,\n3,4,\n": sample,
-		"3\n0.5\n": sample, "2019,2020,2020\n5,3,4\n": sample,
+		"3\n3.5\n": asks, "0.5\n3\n": sample, "7,5;9,5;8,5\n0,5;1,5;2,5\n": sample, "2019,2020,2020\n5,3,4\n": sample,
 	} {
 		_, err := read("t.csv", []byte(text), Options{AllowNaN: true, OneHot: []string{"*"}})
 		got := asks

@@ -134,10 +134,10 @@ func mayBeNames(numbers, below [][]byte) bool {
 		if x[i], ok = parseNumber(f); !ok {
 			x[i], _ = parseComma(slices.Clone(f))
 		}
-		decimals = decimals && bytes.IndexByte(f, '.') < 0 && bytes.ContainsAny(below[i], ".,eE")
+		decimals = decimals && !bytes.ContainsAny(f, ".,eE") && bytes.ContainsAny(below[i], ".,eE")
 	}
 	if n < 2 {
-		return false
+		return n == 1 && decimals
 	}
 	falling := slices.Clone(x)
 	slices.Reverse(falling)

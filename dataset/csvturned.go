@@ -85,7 +85,7 @@ func (p *plan) turnProved(data int, o *Options) error {
 	}
 	for _, s := range p.sources[:data] {
 		for of, ids := range known {
-			if of == s || !s.headerHas(ids) {
+			if of == s || !s.headerHas(ids) || within(known[s], ids) {
 				continue
 			}
 			s.vars, s.left, s.ids, s.problem = nil, nil, nil, nil
@@ -97,6 +97,16 @@ func (p *plan) turnProved(data int, o *Options) error {
 		}
 	}
 	return nil
+}
+
+// within reports whether there are some ids, all among others.
+func within(ids, others map[string]bool) bool {
+	for id := range ids {
+		if !others[id] {
+			return false
+		}
+	}
+	return len(ids) > 0
 }
 
 // rowIDs reads the ids that files have for their rows.

@@ -30,6 +30,7 @@ func TestSamplesInColumns(t *testing.T) {
 		{"proved by the ids of the labels", []string{bare, unnamed}, labels, Options{},
 			"1 4|2 5|3 6 10 40 70|20 50 80|30 60 90", "[0 0 1]", ""},
 		{"proved by a view with rows", []string{named, rows}, "", Options{}, "1 4|2 5|3 6 1|2|3", "[]", "g1 g2"},
+		{"ids on both sides", []string{",P0,P1\nP0,1,9\nP1,2,8\nP2,3,7\n"}, labels, Options{}, "1 9|2 8|3 7", "[0 0 1]", "P0 P1"},
 		{"rows first", []string{rows, unnamed}, labels, Options{}, "3|1|2 30 60 90|10 40 70|20 50 80", "[1 0 0]", "h"},
 		{"with tabs and without ids", []string{strings.ReplaceAll(named, ",", "\t")}, "",
 			Options{Orientation: ColumnsAreSamples, NoIDs: true}, "1 4|2 5|3 6", "[]", "g1 g2"},

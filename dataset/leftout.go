@@ -164,8 +164,7 @@ func (p *plan) whyLeft(v *variable, o *Options) (why string, view bool, err erro
 	case slices.Contains(maskNames, name):
 		return "a mask that is not used", false, nil
 	}
-	why, view = p.whyArrayLeft(v)
-	return why, view, nil
+	return p.whyArrayLeft(v)
 }
 
 func (p *plan) whyTextsLeft(v *variable) string {
@@ -207,16 +206,19 @@ func (p *plan) holdsViews(v *variable) string {
 }
 
 // whyArrayLeft is whyLeft for an array of numbers.
-func (p *plan) whyArrayLeft(v *variable) (why string, view bool) {
-	switch {
+func (p *plan) whyArrayLeft(v *variable) (why string, view bool, err error) {
+	switch first := p.views[0].dims; {
 	case v.namedAsView():
-		return "it has the name of a view", true
+		return "it has the name of a view", true, nil
+	case !p.hasRowPerSample(v) && p.either && len(first) == 2 && slices.Contains(v.dims, first[1]):
+		return "", false, v.errorf("(%s %s) has an entry for each column of %s: give Options.Orientation columns if these are "+
+			"the samples, else Options.Orientation rows", v.shapeString(), v.class, p.views[0].name)
 	case !p.hasRowPerSample(v):
-		return "it has not a row for each sample", false
+		return "it has not a row for each sample", false, nil
 	case len(v.dims) > 2:
-		return reshape(v), true
+		return reshape(v), true, nil
 	}
-	return "it has a row for each sample", true
+	return "it has a row for each sample", true, nil
 }
 
 // hasRowPerSample reports whether an axis of an array counts the samples; of more than two axes, the first or the last one.

@@ -198,10 +198,8 @@ func (p *plan) choose(data int, o *Options) error {
 	if err := p.turnProved(data, o); err != nil {
 		return err
 	}
-	for _, s := range p.sources[:data] {
-		if s.problem != nil && (len(o.Views) == 0 || len(s.has(o.Views)) > 0) {
-			return named(s.path, s.problem)
-		}
+	if err := p.checkColumns(data, o); err != nil {
+		return err
 	}
 	if err := p.chooseIDs(o); err != nil {
 		return err

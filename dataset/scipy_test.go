@@ -39,7 +39,7 @@ func TestSciPyFormats(t *testing.T) {
 	}
 	// A text of another meaning beside data is none of SciPy's.
 	s := mustRead(t, "m.npz", zipBytes(t, false, map[string][]byte{"format.npy": format("abc"), "shape.npy": shape,
-		"data.npy": diagonals}), Options{})
+		"data.npy": diagonals}), Options{Orientation: RowsAreSamples})
 	if s.Views[0].Cols != 2 {
 		t.Errorf("%d columns", s.Views[0].Cols)
 	}

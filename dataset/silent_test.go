@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,6 +58,15 @@ func TestSparseMask(t *testing.T) {
 	}
 }
 
+// numbered is a table of n rows without a header: numbers of patients, and values.
+func numbered(n int) []byte {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "%d,%d.5\n", 842302+i*i, i%4)
+	}
+	return []byte(b.String())
+}
+
 // TestNothingInSilence: what may be a part of the data and is not read is an error that says so.
 func TestNothingInSilence(t *testing.T) {
 	mat := func(arrays ...func(e *mat5Encoder) []byte) []byte {
@@ -96,6 +106,9 @@ func TestNothingInSilence(t *testing.T) {
 		"number.mat": {mat(matrix("x0", 4, 1)), []string{"x0", "X0", "the same number", "Options.LeaveOut x0"}},
 		"ids.mat": {mat(func(e *mat5Encoder) []byte { return e.array("id", 4, 0, []int{4, 1}, e.element(16, []byte("abcd"))) }),
 			[]string{"id ", "cannot be read as ids"}},
+		"turned.npz": {npzBytes(t, false, x, Array{"c", nil, []int{1, 2}}),
+			[]string{"c ", "each column of X0", "Options.Orientation"}},
+		"wdbc.csv":   {numbered(20), []string{"column 0", "beside decimals", "Options.IDs none"}},
 		"mask.mat":   {mat(matrix("mask", 4, 3)), []string{"mask"}},
 		"status.npz": {npzBytes(t, false, x, Array{"MissingStatus", []int{4, 1}, []int{1, 1, 0, 1}}), []string{"MissingStatus"}},
 		"named.npz": {npzBytes(t, false, Array{"arr_0", []int{4, 2}, x.Data}, Array{"arr_1", []int{4, 2}, x.Data}),
@@ -108,8 +121,17 @@ func TestNothingInSilence(t *testing.T) {
 		_, err := read(name, c.data, Options{})
 		wantError(t, err, append(c.words, name)...)
 	}
+	// Columns that are no features are in one error, unless no feature would be left.
+	text := "a,sex,site,cluster\n5,m,x,1\n6,f,y,2\n"
+	_, err := read("t.csv", []byte(text), Options{})
+	wantError(t, err, "texts in column sex", "sex, site, cluster of t.csv", "Options.LeaveOut sex,site,cluster leaves")
+	mustRead(t, "t.csv", []byte(text), Options{LeaveOut: []string{"sex", "site", "cluster"}})
+	_, err = read("t.csv", []byte("sex,site\nm,x\nf,y\n"), Options{Header: WithHeader})
+	if wantError(t, err, "texts in column sex"); strings.Contains(fmt.Sprint(err), "sex,site") {
+		t.Error(err)
+	}
 	// A name among Options.Views does not make features of what a table refuses.
-	_, err := read("t.csv", []byte("a,cluster\n5,5\n5,6\n7,8\n"), Options{Views: []string{"t"}})
+	_, err = read("t.csv", []byte("a,cluster\n5,5\n5,6\n7,8\n"), Options{Views: []string{"t"}})
 	wantError(t, err, "t.csv: has column cluster", "Options.LeaveOut cluster")
 	// The block without a name in which MATLAB keeps what its objects hold is no view.
 	if s := mustRead(t, "a.mat", mat(matrix("", 1, 300)), Options{}); len(s.Views) != 1 || len(s.Reading.LeftOut) > 0 {

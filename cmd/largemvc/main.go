@@ -23,9 +23,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // The exit statuses.
@@ -68,7 +70,13 @@ func commands() []command {
 
 // run runs the command line without the program's name and returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	return exitStatus(dispatch(ctx, args, stdout, stderr), stderr)
+	err := dispatch(ctx, args, stdout, stderr)
+	status := exitStatus(err, stderr)
+	var refused interface{ LeaveOut() []string }
+	if errors.As(err, &refused) {
+		fmt.Fprintln(stderr, "without these columns: "+textfile.Printable(leavingOut(args, refused.LeaveOut())))
+	}
+	return status
 }
 
 // exitStatus prints the error of a command, with the stack of a panic, and returns the exit status.
@@ -91,6 +99,35 @@ func exitStatus(err error, stderr io.Writer) int {
 		return exitUsage
 	}
 	return exitError
+}
+
+// leavingOut is the command line that leaves out further columns.
+func leavingOut(args, names []string) string {
+	line := []string{"largemvc"}
+	for i := 0; i < len(args); i++ {
+		name, value, given := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
+		if name != "leave-out" || args[i][0] != '-' {
+			line = append(line, shellWord(args[i]))
+			continue
+		}
+		if !given {
+			i++
+			value = args[i]
+		}
+		names = append([]string{value}, names...)
+	}
+	return strings.Join(append(line, "-leave-out", shellWord(strings.Join(names, ","))), " ")
+}
+
+// plainWord matches a word that no shell changes.
+var plainWord = regexp.MustCompile(`^[\w./:=,@%+-]+$`)
+
+// shellWord is a word as a shell needs it.
+func shellWord(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) error {

@@ -104,3 +104,20 @@ func TestWarningsAreSaid(t *testing.T) {
 		}
 	}
 }
+
+// TestLineWithoutColumns: beside the error of columns that are no features stands the command that reads the others.
+func TestLineWithoutColumns(t *testing.T) {
+	t.Chdir(t.TempDir())
+	text := "x,sex,the day,z\n1.5,m,2020-01-01,3.5\n2.5,f,2020-01-02,1.5\n"
+	if err := os.WriteFile("a b.csv", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, _, stderr := runLine("inspect", "a b.csv", "-leave-out=z")
+	want := "without these columns: largemvc inspect 'a b.csv' -leave-out 'z,sex,the day'\n"
+	if !strings.HasSuffix(stderr, want) {
+		t.Errorf("%q", stderr)
+	}
+	if status, _, stderr := runLine("inspect", "a b.csv", "-leave-out", "z,sex,the day"); status != exitOK {
+		t.Error(stderr)
+	}
+}

@@ -1,0 +1,87 @@
+package dataset
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// mostRefused is the largest number of columns that an error lists.
+const mostRefused = 100
+
+// refusedError is the error that columns of tables are no features: the reason of the first one, and the names of all; nil: no
+// feature would be left without them.
+type refusedError struct {
+	error
+	columns []string
+}
+
+// Unwrap returns the error without the names.
+func (e *refusedError) Unwrap() error { return e.error }
+
+// LeaveOut returns what Options.LeaveOut has to name for the files to be read without these columns.
+func (e *refusedError) LeaveOut() []string { return e.columns }
+
+// refuse sets the problem of a file of data with columns that are no features.
+func (c *csvFile) refuse(s *source, o *Options, lim *limits) {
+	var first error
+	var names []string
+	at, all := c.fields, len(c.roles.texts)+len(c.roles.features)
+	add := func(i int, err error) {
+		if err == nil {
+			return
+		}
+		if names = append(names, c.optionName(i)); i < at {
+			first, at = err, i
+		}
+	}
+	for _, i := range c.roles.texts[:min(len(c.roles.texts), mostRefused+1)] {
+		add(i, c.textError(i))
+	}
+	for _, f := range c.roles.features {
+		if len(names) > mostRefused || c.holdsTriplets(s, o) {
+			break
+		}
+		if !f.onehot {
+			add(f.column, c.checkFeature(f.column, s, o, lim))
+		}
+	}
+	if len(names) == all {
+		names = nil
+	}
+	if first != nil {
+		s.problem = &refusedError{first, names}
+	}
+}
+
+// checkColumns returns the error of all columns of the data that are no features.
+func (p *plan) checkColumns(data int, o *Options) error {
+	var first error
+	var names, where []string
+	hopeless := false
+	for _, s := range p.sources[:data] {
+		problem, ok := s.problem.(*refusedError)
+		if !ok || len(o.Views) > 0 && len(s.has(o.Views)) == 0 {
+			continue
+		}
+		if first == nil {
+			first = named(s.path, problem.error)
+		}
+		for _, name := range problem.columns {
+			hopeless = hopeless || strings.Contains(name, ",")
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+		hopeless = hopeless || problem.columns == nil
+		where = append(where, fmt.Sprintf("%s of %s", strings.Join(problem.columns, ", "), s.path))
+	}
+	if first == nil || hopeless || len(names) > mostRefused {
+		return first
+	}
+	if len(names) > 1 {
+		first = fmt.Errorf("%w. No features are: %s. Options.LeaveOut %s leaves all of them out",
+			first, strings.Join(where, "; "), strings.Join(names, ","))
+	}
+	return &refusedError{first, names}
+}
