@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/largemvc/largemvc/dataset/internal/columnar"
 	"github.com/largemvc/largemvc/dataset/internal/elem"
 	"github.com/largemvc/largemvc/internal/textfile"
 )
@@ -20,10 +21,12 @@ type csvFile struct {
 	missing   bool                      // texts may be missing
 	open      func() (io.Reader, error) // the text from its beginning, as UTF-8
 	delimiter byte
-	comma     bool // numbers have a decimal comma
-	columns        // the names in the header, and how many there are
-	skip      int  // records before the first sample
-	records   int  // samples
+	comma     bool              // numbers have a decimal comma
+	columns                     // the names in the header, and how many there are
+	typed     []columnar.Column // of a table with types; nil: it is text
+	lists     bool              // it has columns of lists, which are not among the columns
+	skip      int               // records before the first sample
+	records   int               // samples
 	comments  int
 	firstLine int  // the line of the first sample
 	inComment bool // the header stands in a comment
@@ -437,6 +440,9 @@ func (c *csvFile) each(visit func(record, line int, fields [][]byte) error) erro
 
 // lineOf is the line of the file in which a record begins, from 1; 0 where it cannot be found again.
 func (c *csvFile) lineOf(record int) int {
+	if c.typed != nil {
+		return record + 1
+	}
 	found := 0
 	stop := errors.New("found")
 	err := c.each(func(r, line int, _ [][]byte) error {
@@ -480,6 +486,10 @@ func (c *csvFile) matrix(s *source, name string, features []csvFeature) *variabl
 	v := &variable{file: s.path, name: name, class: "text numbers", dims: []int{c.records, len(features)},
 		typ: elem.Type{Kind: elem.Float64}, backed: true, fromTable: true}
 	v.stream = func(run func(int, []byte) error) error { return c.stream(features, run) }
+	if c.typed != nil {
+		v.class, v.colMajor, v.backed = "table", true, int64(8*c.records)*int64(len(features))/growth <= s.size
+		v.stream = func(run func(int, []byte) error) error { return c.streamTyped(features, run) }
+	}
 	v.line = c.lineOf
 	v.column = func(j int) string { return c.featureName(features[j]) }
 	if len(features) == 1 && !features[0].onehot {

@@ -264,8 +264,7 @@ func (c *csvFile) wantsOneHot(i int, o *Options) bool {
 // addOneHot adds a feature for each different text of a column, in their order.
 func (c *csvFile) addOneHot(i int, lim *limits) error {
 	texts := map[string]bool{}
-	err := c.each(func(_, _ int, fields [][]byte) error {
-		f := fields[i]
+	err := c.eachOf(i, func(_ int, f []byte) error {
 		if isMissing(f) || texts[string(f)] {
 			return nil
 		}
@@ -334,8 +333,7 @@ func (c *csvFile) texts(column int, lim *limits) ([]string, error) {
 	}
 	out := make([]string, 0, c.records)
 	distinct := map[string]string{}
-	err := c.each(func(_, line int, fields [][]byte) error {
-		f := fields[column]
+	err := c.eachOf(column, func(line int, f []byte) error {
 		if c.missing && isMissing(f) {
 			out = append(out, "")
 			return nil

@@ -163,7 +163,7 @@ func TestForeign(t *testing.T) {
 	for text, word := range map[string]string{
 		"[{\"a\": 1}]":                         "read_json",
 		"{\n \"a\": [1, 2]}":                   "read_json",
-		"PAR1\x15\x00\x15\x00PAR1":             "read_parquet",
+		"PAR1\x15\x00\x15\x00PAR1":             "imports dataset/parquet",
 		"\x80\x04\x95\x00\x00":                 "pickle",
 		"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\x00": "Excel",
 		"@relation iris\n@data\n":              "ARFF",

@@ -17,7 +17,8 @@ import (
 const (
 	fromExcel   = "is an Excel workbook, which is not read: save the sheet as CSV (UTF-8), one sheet a view"
 	fromODS     = "is an OpenDocument spreadsheet, which is not read: save the sheet as CSV"
-	fromParquet = "is a Parquet file, which is not read: in Python, pandas.read_parquet(file).to_csv(new, index=False)"
+	fromParquet = "is a Parquet file: a program in Go reads it if it imports dataset/parquet; in Python, " +
+		"pandas.read_parquet(file).to_csv(new, index=False)"
 	fromFeather = "is an Arrow or Feather file, which is not read: in Python, pandas.read_feather(file).to_csv(new, index=False)"
 	fromJSON    = "is JSON, which is not read: in Python, pandas.read_json(file).to_csv(new, index=False)"
 	fromPickle  = "is a Python pickle, which is not read: in Python, numpy.savez(new, X0=…, X1=…) with a matrix for each view"
@@ -35,7 +36,7 @@ const (
 )
 
 var foreignMagic = []struct{ magic, cure string }{
-	{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", fromExcel}, {"PAR1", fromParquet}, {"ARROW1", fromFeather}, {"FEA1", fromFeather},
+	{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", fromExcel}, {"ARROW1", fromFeather}, {"FEA1", fromFeather},
 	{"\x80\x02", fromPickle}, {"\x80\x03", fromPickle}, {"\x80\x04", fromPickle}, {"\x80\x05", fromPickle},
 	{"BZh", packed("bzip2")}, {"\xfd7zXZ\x00", packed("xz")}, {"\x28\xb5\x2f\xfd", packed("Zstandard")}, {"7z\xbc\xaf\x27\x1c",
 		packed("7-Zip")}, {"Rar!\x1a\x07", packed("RAR")},
@@ -147,8 +148,6 @@ func foreignEnding(name string) string {
 		return fromExcel
 	case ".ods":
 		return fromODS
-	case ".parquet":
-		return fromParquet
 	case ".feather", ".arrow":
 		return fromFeather
 	case ".pkl", ".pickle":

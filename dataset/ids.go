@@ -73,7 +73,7 @@ func (c *csvFile) chooseID(s *source, o *Options, taken []bool, lim *limits) err
 func (c *csvFile) namedIDs(s *source, o *Options, taken []bool) (named []int) {
 	for i, h := range c.header {
 		view := s.role == roleMask && c.seen[i]&moreThanBits == 0
-		if !view && !taken[i] && namesIDs(h) && !matches(o.OneHot, c.optionName(i)) && c.fields > 1 {
+		if !view && !taken[i] && namesIDs(h) && !matches(o.OneHot, c.optionName(i)) && (c.fields > 1 || c.lists) {
 			named = append(named, i)
 		}
 	}
@@ -121,7 +121,7 @@ func soleID(what string, names []string) (int, error) {
 
 // unnamedFirst tells whether the first column has no name below a header: the index of pandas, or the row names of R.
 func (c *csvFile) unnamedFirst() bool {
-	return c.header != nil && c.fields > 1 && (c.header[0] == "" || strings.EqualFold(c.header[0], "unnamed: 0"))
+	return len(c.header) > 0 && (c.fields > 1 || c.lists) && (c.header[0] == "" || strings.EqualFold(c.header[0], "unnamed: 0"))
 }
 
 // checkOtherIDs refuses a column of a file of labels that may name the samples and has no name of ids. One that counts the rows
@@ -166,8 +166,7 @@ func (c *csvFile) checkID(column int, asked bool, lim *limits) error {
 	defer lim.Reset(lim.Used())
 	first := map[string]int{}
 	at := c.title(column)
-	return c.each(func(_, line int, fields [][]byte) error {
-		f := fields[column]
+	return c.eachOf(column, func(line int, f []byte) error {
 		if isMissing(f) {
 			return fmt.Errorf("has no id in line %d, %s; correct it, or give Options.IDs none", line, at)
 		}

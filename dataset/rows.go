@@ -271,7 +271,7 @@ func (r *Rows) choose(pick []int) {
 // why says what keeps a variable from being read where it lies.
 func why(v *variable, turned bool) string {
 	switch {
-	case v.fromTable:
+	case v.fromTable && !v.colMajor:
 		return "text"
 	case turned && v.place != nil:
 		return "column after column"

@@ -62,7 +62,7 @@ func (s *source) base() string { return baseName(s.path) }
 func baseName(path string) string {
 	b := filepath.Base(path)
 	for _, end := range []string{".gz", ".csv", ".tsv", ".txt", ".npy", ".npz", ".mat", ".h5", ".hdf5", ".h5ad", ".h5mu",
-		".safetensors", ".dat"} {
+		".safetensors", ".parquet", ".dat"} {
 		if len(b) > len(end) && strings.EqualFold(b[len(b)-len(end):], end) {
 			b = b[:len(b)-len(end)]
 		}
@@ -187,6 +187,8 @@ func (s *source) list(f io.ReaderAt, o *Options, lim *limits) error {
 		return s.listHDF5(f, lim)
 	case isMAT5(head):
 		return s.listMAT5(f, lim)
+	case bytes.HasPrefix(head, []byte(parquetMagic)) && looksBinary(head):
+		return s.listParquet(f, o, lim)
 	case isSafetensors(head, s.size):
 		return s.listSafetensors(f, lim)
 	}
@@ -347,7 +349,8 @@ func IsDataName(name string) bool {
 	if strings.HasPrefix(name, "readme") {
 		return false
 	}
-	endings := []string{".npz", ".npy", ".mat", ".h5", ".hdf5", ".h5ad", ".h5mu", ".safetensors", ".csv", ".tsv", ".txt"}
+	endings := []string{".npz", ".npy", ".mat", ".h5", ".hdf5", ".h5ad", ".h5mu", ".safetensors", ".parquet", ".csv", ".tsv",
+		".txt"}
 	return slices.Contains(endings, filepath.Ext(name))
 }
 

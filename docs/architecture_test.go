@@ -154,15 +154,17 @@ var arrows = []struct{ name, imports string }{
 
 	// Files of other systems.
 	{name: "dataset/internal/budget"},
+	{name: "dataset/internal/columnar", imports: "dataset/internal/budget"},
 	{name: "dataset/internal/elem"},
 	{name: "dataset/internal/hdf5", imports: "dataset/internal/budget dataset/internal/elem internal/lookup3"},
 	{name: "dataset/internal/mat5", imports: "dataset/internal/budget dataset/internal/elem"},
 	{name: "dataset/internal/npy", imports: "dataset/internal/elem"},
 	{
 		name: "dataset",
-		imports: "dataset/internal/budget dataset/internal/elem dataset/internal/hdf5 dataset/internal/mat5 " +
-			"dataset/internal/npy internal/file internal/parallel internal/safetensors internal/suspect internal/textfile",
+		imports: "dataset/internal/budget dataset/internal/columnar dataset/internal/elem dataset/internal/hdf5 " +
+			"dataset/internal/mat5 dataset/internal/npy internal/file internal/parallel internal/safetensors internal/suspect internal/textfile",
 	},
+	{name: "dataset/parquet", imports: "dataset dataset/internal/budget dataset/internal/columnar"},
 	{name: "dataset/views", imports: ". dataset"},
 
 	// What the report needs.
@@ -170,7 +172,7 @@ var arrows = []struct{ name, imports string }{
 	{name: "report", imports: ". choose internal/parallel internal/prepare internal/rows internal/structure internal/view report/internal/tsne score"},
 	{
 		name: "cmd/largemvc",
-		imports: ". choose comm dataset dataset/views internal/checkpoint internal/device internal/file internal/kernel " +
+		imports: ". choose comm dataset dataset/parquet dataset/views internal/checkpoint internal/device internal/file internal/kernel " +
 			"internal/parallel internal/progress internal/ranks internal/suspect internal/textfile machine mpi neighbor report score",
 	},
 
@@ -194,6 +196,7 @@ var outsiders = []struct{ module, allowed string }{
 	{"gorgonia.org/", ". terms internal/op internal/testrig/optest internal/unfold internal/information/term internal/cuda " +
 		"internal/testrig/fake examples/*"},
 	{"github.com/ebitengine/purego", "internal/device mpi"},
+	{"github.com/parquet-go/", "dataset/parquet"},
 }
 
 func TestArrows(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 // aboutData is the part of the help on what can be read.
 const aboutData = `
 Rows are samples. A file may be NumPy (.npz, .npy), safetensors, MATLAB (.mat, v7.3 too), HDF5, AnnData (.h5ad), MuData
-(.h5mu), CSV or TSV (gzip too), or a folder of one file a view; what it is shows in its content. The usual names are known:
+(.h5mu), Parquet, CSV or TSV (gzip too), or a folder of one file a view; its content shows which. The usual names are known:
 views in X0, X1, … (x0, view_0, … too) or in a cell X, data, fea …, classes in y, Y, gt, labels …, a mask in present, ids in
 id, sample_id, patient_id …. Files with ids are joined by them, in any order. A line for each view says how it is read; what
 looks like a view and is not read is an error.

@@ -24,8 +24,8 @@ import (
 
 // withMPI are the flags that may stand beside -mpi.
 var withMPI = []string{"mpi", "set", "config", "write-config", "data", "leave-out", "missing-rows", "max-memory", "out",
-	"outliers", "save", "json", "quiet", "clusters", "preset", "epochs", "seed", "checkpoint", "overwrite", "resume", "workers", "grace",
-	"known", "labels", "start", "from-disk"}
+	"outliers", "save", "json", "quiet", "clusters", "preset", "epochs", "seed", "checkpoint", "overwrite", "resume", "workers",
+	"grace", "known", "labels", "start", "from-disk"}
 
 // checkMPI refuses what several processes cannot do.
 func (o *fitOptions) checkMPI() error {

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/dataset/parquet"
 	"github.com/largemvc/largemvc/internal/file"
 )
 
@@ -251,9 +252,12 @@ func (o *output) write(stdout io.Writer, encode func(io.Writer) error, save func
 // arrayEnding marks files with labels alone.
 const arrayEnding = ".npy"
 
-// writeTable writes columns as CSV; to a file of arrays it writes the labels alone.
+// writeTable writes columns as CSV or Parquet, by the name of the file; to a file of arrays it writes the labels alone.
 func (o *output) writeTable(stdout io.Writer, columns ...dataset.Column) error {
 	k := slices.IndexFunc(columns, func(c dataset.Column) bool { return c.Name == "label" })
+	if filepath.Ext(o.path) == ".parquet" {
+		return o.save(stdout, func(w io.Writer) error { return parquet.Encode(w, columns...) })
+	}
 	if k >= 0 && filepath.Ext(o.path) == arrayEnding {
 		encode := func(w io.Writer) error { return dataset.EncodeNPY(w, dataset.Array{Data: columns[k].Data}) }
 		return o.save(stdout, encode)

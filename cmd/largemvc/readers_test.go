@@ -132,3 +132,22 @@ func stderrOf(c *exec.Cmd) (string, error) {
 	err := c.Run()
 	return text.String(), err
 }
+
+// TestParquet: labels written as Parquet are those of the CSV file, and a table of Parquet is data.
+func TestParquet(t *testing.T) {
+	data, folder := writeSet(t, 60, true), t.TempDir()
+	table, labels := filepath.Join(folder, "out.csv"), filepath.Join(folder, "out.parquet")
+	for _, out := range []string{table, labels} {
+		if status, _, stderr := runLine("fit", data, "-epochs", "2", "-quiet", "-out", out); status != exitOK {
+			t.Fatal(stderr)
+		}
+	}
+	status, stdout, stderr := runLine("compare", "-json", table, labels)
+	if status != exitOK || object(t, stdout)["ari"] != 1.0 {
+		t.Errorf("status %d, %s%s", status, stdout, stderr)
+	}
+	status, stdout, stderr = runLine("inspect", labels, "-labels", "label", "-id", "sample")
+	if status != exitOK || !strings.Contains(stdout, "Parquet") || !strings.Contains(stdout, "confidence") {
+		t.Errorf("status %d, %s%s", status, stdout, stderr)
+	}
+}

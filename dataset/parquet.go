@@ -1,0 +1,189 @@
+package dataset
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/largemvc/largemvc/dataset/internal/columnar"
+	"github.com/largemvc/largemvc/dataset/internal/elem"
+	"github.com/largemvc/largemvc/internal/textfile"
+)
+
+// parquetMagic begins and ends a Parquet file.
+const parquetMagic = "PAR1"
+
+// errStop ends the reading of a column.
+var errStop = errors.New("enough")
+
+// listParquet lists the columns of a Parquet file. Single values follow the rules of CSV files; a column of lists is a view.
+func (s *source) listParquet(f io.ReaderAt, o *Options, lim *limits) error {
+	if columnar.Parquet == nil {
+		return errors.New(fromParquet)
+	}
+	t, err := columnar.Parquet(f, s.size, lim)
+	if err != nil {
+		return err
+	}
+	if t.Rows == 0 {
+		return errors.New("holds columns and no rows")
+	}
+	s.format, s.csv = "Parquet", true
+	c := &csvFile{lim: lim, missing: o.someMissing, records: t.Rows, firstLine: 1, firstText: map[int]csvPlace{}}
+	c.header = []string{}
+	var lists []*variable
+	for _, column := range t.Columns {
+		switch {
+		case column.Width > 0:
+			c.lists, lists = true, append(lists, s.listColumn(column, t.Rows))
+		case column.Name == "__index_level_0__": // the index of pandas, which has no name
+			c.header, c.typed = slices.Insert(c.header, 0, ""), slices.Insert(c.typed, 0, column)
+		case column.Kind != columnar.Other:
+			c.header, c.typed = append(c.header, column.Name), append(c.typed, column)
+		case o.leavesOut(column.Name):
+			s.left = append(s.left, Omission{s.path, "column " + column.Name, "by option"})
+		default:
+			return fmt.Errorf("has column %s of type %s, which is not read: leave it out with Options.LeaveOut %[1]s",
+				column.Name,
+				column.Class)
+		}
+	}
+	c.fields = len(c.header)
+	if err := c.makeColumns(lim); err != nil {
+		return err
+	}
+	for i := range c.typed {
+		if err := c.scanTyped(i); err != nil {
+			return err
+		}
+	}
+	s.columns, s.table, s.text = c.listing(), &c.columns, c
+	if err := c.assign(s, o, lim); err != nil {
+		return err
+	}
+	err = c.variables(s, o, lim)
+	for _, v := range lists {
+		if o.leavesOut(v.name) {
+			s.left = append(s.left, Omission{s.path, "column " + v.name, "by option"})
+			continue
+		}
+		s.vars = append(s.vars, v)
+	}
+	return err
+}
+
+// listColumn is the variable of a column of lists.
+func (s *source) listColumn(column columnar.Column, rows int) *variable {
+	v := &variable{file: s.path, name: column.Name, class: column.Class, dims: []int{rows, column.Width},
+		typ: elem.Type{Kind: elem.Float64}}
+	v.line = func(row int) int { return row + 1 }
+	v.stream = func(run func(int, []byte) error) error { return typedRuns(&column, 0, run) }
+	return v
+}
+
+// scanTyped notes the classes of the values of a column, as count does for the fields of a CSV file.
+func (c *csvFile) scanTyped(i int) error {
+	column, record := &c.typed[i], 0
+	if column.Kind == columnar.Number {
+		err := column.Floats(func(x []float64) error {
+			for _, v := range x {
+				if v != float64(record) {
+					c.seen[i] &^= countsFrom0
+				}
+				if record++; v != float64(record) {
+					c.seen[i] &^= countsFrom1
+				}
+				if v != 0 && v != 1 {
+					c.seen[i] |= moreThanBits
+				}
+			}
+			c.seen[i] |= numberField
+			if c.seen[i]&(countsFrom0|countsFrom1) == 0 && c.seen[i]&moreThanBits != 0 {
+				return errStop
+			}
+			return c.lim.Err()
+		})
+		if errors.Is(err, columnar.ErrRounded) { // which may be an id
+			c.seen[i] = numberField | moreThanBits
+			return nil
+		}
+		return stopped(err)
+	}
+	c.seen[i] = wordField | moreThanBits
+	if column.Kind == columnar.Date {
+		c.seen[i] = dateField | moreThanBits
+	}
+	err := column.Texts(func(value []byte) error {
+		if record++; len(value) == 0 {
+			return nil
+		}
+		c.firstText[i] = csvPlace{short(value), record, i}
+		return errStop
+	})
+	return stopped(err)
+}
+
+// stopped returns an error unless it is errStop.
+func stopped(err error) error {
+	if errors.Is(err, errStop) {
+		return nil
+	}
+	return err
+}
+
+// eachOf calls visit with the fields of a column.
+func (c *csvFile) eachOf(column int, visit func(line int, field []byte) error) error {
+	if c.typed == nil {
+		return c.each(func(_, line int, fields [][]byte) error { return visit(line, fields[column]) })
+	}
+	line := 0
+	return c.typed[column].Texts(func(value []byte) error {
+		line++
+		return visit(line, value)
+	})
+}
+
+// streamTyped hands over the values of some features, column by column.
+func (c *csvFile) streamTyped(features []csvFeature, run func(int, []byte) error) error {
+	var raw [8]byte
+	for k, f := range features {
+		at := k * c.records
+		if !f.onehot {
+			if err := typedRuns(&c.typed[f.column], at, run); err != nil {
+				return fmt.Errorf("%s: %w", c.title(f.column), err)
+			}
+			continue
+		}
+		err := c.eachOf(f.column, func(line int, field []byte) error {
+			x := 0.0
+			switch {
+			case isMissing(field):
+				x = math.NaN()
+			case textfile.OrLatin1(field) == f.text:
+				x = 1
+			}
+			binary.LittleEndian.PutUint64(raw[:], math.Float64bits(x))
+			return run(at+line-1, raw[:])
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// typedRuns hands over the numbers of a column as elements from number at on.
+func typedRuns(column *columnar.Column, at int, run func(int, []byte) error) error {
+	var raw []byte
+	return column.Floats(func(x []float64) error {
+		raw = raw[:0]
+		for _, v := range x {
+			raw = binary.LittleEndian.AppendUint64(raw, math.Float64bits(v))
+		}
+		at += len(x)
+		return run(at-len(x), raw)
+	})
+}

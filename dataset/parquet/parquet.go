@@ -1,0 +1,375 @@
+// Package parquet lets package dataset read Parquet files, and writes tables as Parquet. It is apart so that only programs that
+// import it build its dependency. Import it for its effect:
+//
+//	import _ "github.com/largemvc/largemvc/dataset/parquet"
+package parquet
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/largemvc/largemvc/dataset/internal/budget"
+	"github.com/largemvc/largemvc/dataset/internal/columnar"
+)
+
+func init() { columnar.Parquet = open }
+
+const (
+	maxColumns  = 1 << 20
+	maxRows     = 1 << 40
+	columnBytes = 1 << 10 // memory of what is noted of a column in each group of rows
+	batch       = 1 << 10 // values that are decoded at once
+)
+
+// errShort says that a file ends before its values do.
+var errShort = errors.New("is damaged: a column has another number of values than the file has rows")
+
+// guard turns a panic on a damaged file into an error.
+func guard(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("is damaged (%v)", p)
+	}
+}
+
+// reader is an open file.
+type reader struct {
+	file *parquet.File
+	rows int
+	lim  *budget.Budget
+}
+
+// open lists the columns of a file.
+func open(r io.ReaderAt, size int64, lim *budget.Budget) (t *columnar.Table, err error) {
+	defer guard(&err)
+	var tail [8]byte
+	if size < 12 {
+		return nil, errors.New("is truncated")
+	}
+	if _, err := r.ReadAt(tail[:], size-8); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	footer := int64(tail[0]) | int64(tail[1])<<8 | int64(tail[2])<<16 | int64(tail[3])<<24
+	if string(tail[4:]) != "PAR1" || footer > size-12 {
+		return nil, errors.New("is truncated, or encrypted: its last bytes are not those of a Parquet file")
+	}
+	if err := lim.Take("the list of its columns", 16*footer); err != nil {
+		return nil, err
+	}
+	f, err := parquet.OpenFile(r, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	if err != nil {
+		return nil, fmt.Errorf("is damaged, or of a kind that is not read: %w", err)
+	}
+	rows := f.NumRows()
+	in := &reader{f, int(rows), lim}
+	if err := in.check(rows); err != nil {
+		return nil, err
+	}
+	t = &columnar.Table{Rows: int(rows)}
+	for _, c := range f.Root().Columns() {
+		column, err := in.column(c)
+		if err != nil {
+			return nil, fmt.Errorf("column %s: %w", c.Name(), err)
+		}
+		t.Columns = append(t.Columns, column)
+	}
+	return t, nil
+}
+
+// check refuses sizes that cannot be.
+func (in *reader) check(rows int64) error {
+	sum, leaves := int64(0), len(in.file.Schema().Columns())
+	for _, g := range in.file.Metadata().RowGroups {
+		if g.NumRows < 0 || g.NumRows > maxRows-sum || len(g.Columns) != leaves {
+			return errors.New("is damaged (the sizes of its row groups)")
+		}
+		sum += g.NumRows
+	}
+	if rows != sum || leaves > maxColumns {
+		return fmt.Errorf("has %d columns and %d rows, and row groups of %d; up to %d columns are read", leaves, rows, sum,
+			maxColumns)
+	}
+	return in.lim.Take("the list of its columns", columnBytes*int64(leaves))
+}
+
+// column describes a column: a single value a row, or a list of numbers.
+func (in *reader) column(c *parquet.Column) (columnar.Column, error) {
+	leaf := c
+	for len(leaf.Columns()) == 1 {
+		leaf = leaf.Columns()[0]
+	}
+	out := columnar.Column{Name: c.Name(), Kind: columnar.Other, Class: "struct"}
+	if !leaf.Leaf() {
+		return out, nil
+	}
+	out.Class = leaf.Type().String()
+	number, kind := kindOf(leaf.Type())
+	switch {
+	case c.Leaf() && !c.Repeated():
+		out.Kind = kind
+	case leaf.MaxRepetitionLevel() == 1 && number != nil:
+		out.Class = "list of " + out.Class
+		width, err := in.width(leaf)
+		if err != nil {
+			return out, err
+		}
+		out.Kind, out.Width = columnar.Number, width
+	default:
+		out.Class = "list of " + out.Class
+		return out, nil
+	}
+	if number != nil {
+		out.Floats = func(visit func([]float64) error) error { return in.floats(leaf, number, out.Width, visit) }
+	}
+	if out.Width == 0 && out.Kind != columnar.Other {
+		out.Texts = func(visit func([]byte) error) error { return in.texts(leaf, visit) }
+	}
+	return out, nil
+}
+
+// kindOf returns how values of a type are read; number is nil for what is no number.
+func kindOf(t parquet.Type) (number func(parquet.Value) float64, kind columnar.Kind) {
+	if l := t.LogicalType(); l != nil {
+		switch l.Value.(type) {
+		case *format.StringType, *format.EnumType:
+			return nil, columnar.Text
+		case *format.DateType, *format.TimeType, *format.TimestampType:
+			return nil, columnar.Date
+		case *format.IntType:
+			if t.LogicalType().Value.(*format.IntType).IsSigned {
+				break
+			}
+			if t.Kind() == parquet.Int32 {
+				return func(v parquet.Value) float64 { return float64(v.Uint32()) }, columnar.Number
+			}
+			return func(v parquet.Value) float64 { return float64(v.Uint64()) }, columnar.Number
+		default: // decimal numbers, UUIDs, JSON, half floats …
+			return nil, columnar.Other
+		}
+	}
+	switch t.Kind() {
+	case parquet.Boolean:
+		return func(v parquet.Value) float64 {
+			if v.Boolean() {
+				return 1
+			}
+			return 0
+		}, columnar.Number
+	case parquet.Int32:
+		return func(v parquet.Value) float64 { return float64(v.Int32()) }, columnar.Number
+	case parquet.Int64:
+		return func(v parquet.Value) float64 { return float64(v.Int64()) }, columnar.Number
+	case parquet.Float:
+		return func(v parquet.Value) float64 { return float64(v.Float()) }, columnar.Number
+	case parquet.Double:
+		return func(v parquet.Value) float64 { return v.Double() }, columnar.Number
+	case parquet.ByteArray: // older writers do not say that it is text
+		return nil, columnar.Text
+	}
+	return nil, columnar.Other
+}
+
+// values calls visit with the values of a leaf, group of rows after group of rows.
+func (in *reader) values(leaf *parquet.Column, visit func([]parquet.Value) error) (err error) {
+	defer guard(&err)
+	buffer := make([]parquet.Value, batch)
+	for _, g := range in.file.RowGroups() {
+		if err := in.chunk(g.ColumnChunks()[leaf.Index()], buffer, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chunk reads the pages of a column in a group of rows.
+func (in *reader) chunk(c parquet.ColumnChunk, buffer []parquet.Value, visit func([]parquet.Value) error) error {
+	pages := c.Pages()
+	defer pages.Close()
+	for {
+		page, err := pages.ReadPage()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("is damaged: %w", err)
+		}
+		for values := page.Values(); err == nil; {
+			var n int
+			n, err = values.ReadValues(buffer)
+			if err != nil && !errors.Is(err, io.EOF) {
+				return fmt.Errorf("is damaged: %w", err)
+			}
+			if n == 0 && err == nil {
+				return errShort
+			}
+			if failed := errors.Join(in.lim.Step(8*int64(n)), visitSome(buffer[:n], visit)); failed != nil {
+				return failed
+			}
+		}
+		parquet.Release(page)
+	}
+}
+
+func visitSome(values []parquet.Value, visit func([]parquet.Value) error) error {
+	if len(values) == 0 {
+		return nil
+	}
+	return visit(values)
+}
+
+// floats visits numbers. Each row of lists has width of them, or none, which are all missing.
+func (in *reader) floats(
+	leaf *parquet.Column, number func(parquet.Value) float64, width int, visit func([]float64) error,
+) error {
+	r := &numbers{reader: in, leaf: leaf, number: number, width: width, at: max(width, 1)}
+	err := in.values(leaf, func(values []parquet.Value) error {
+		r.x = r.x[:0]
+		for _, v := range values {
+			if err := r.add(v); err != nil {
+				return err
+			}
+		}
+		return visit(r.x)
+	})
+	if err != nil {
+		return err
+	}
+	r.x = r.x[:0]
+	if err := r.end(); err != nil {
+		return err
+	}
+	if r.rows != in.rows {
+		return errShort
+	}
+	return visit(r.x)
+}
+
+// numbers gathers the values of a leaf, row by row.
+type numbers struct {
+	*reader
+	leaf   *parquet.Column
+	number func(parquet.Value) float64
+	width  int // of a list; 0: a row has one value
+	x      []float64
+	rows   int // that have begun
+	at     int // values of the last one
+}
+
+// end completes the last row.
+func (r *numbers) end() error {
+	if r.at != max(r.width, 1) && r.at != 0 {
+		return fmt.Errorf("has %d values in row %d, and %d in others", r.at, r.rows, r.width)
+	}
+	for ; r.at < r.width; r.at++ {
+		r.x = append(r.x, math.NaN())
+	}
+	return nil
+}
+
+// add takes in a value.
+func (r *numbers) add(v parquet.Value) error {
+	if v.RepetitionLevel() == 0 {
+		if err := r.end(); err != nil {
+			return err
+		}
+		r.rows, r.at = r.rows+1, 0
+	}
+	switch {
+	case r.rows > r.reader.rows || r.width == 0 && r.at == 1:
+		return errShort
+	case r.at == max(r.width, 1):
+		return fmt.Errorf("has more than %d values in row %d, and %[1]d in others", r.width, r.rows)
+	case r.width > 0 && v.IsNull() && v.DefinitionLevel() < r.leaf.MaxDefinitionLevel()-optional(r.leaf):
+		return nil // no list, or an empty one
+	}
+	r.at++
+	if v.IsNull() {
+		r.x = append(r.x, math.NaN())
+		return nil
+	}
+	y := r.number(v)
+	if v.Kind() == parquet.Int64 && math.Abs(y) >= 1<<53 && (y >= 1<<63 || int64(y) != v.Int64()) {
+		return fmt.Errorf("has the whole number %v in row %d; %w", v, r.rows, columnar.ErrRounded)
+	}
+	r.x = append(r.x, y)
+	return nil
+}
+
+// optional is 1 where the elements of a list may be missing.
+func optional(leaf *parquet.Column) int {
+	if leaf.Optional() {
+		return 1
+	}
+	return 0
+}
+
+// width is the number of values in the first list that has any.
+func (in *reader) width(leaf *parquet.Column) (int, error) {
+	n := 0
+	found := errors.New("found")
+	err := in.values(leaf, func(values []parquet.Value) error {
+		for _, v := range values {
+			if v.RepetitionLevel() == 0 && n > 0 {
+				return found
+			}
+			if v.DefinitionLevel() >= leaf.MaxDefinitionLevel()-optional(leaf) {
+				n++
+			}
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, found) {
+		return 0, err
+	}
+	if n == 0 {
+		return 0, errors.New("has no list with a value")
+	}
+	return n, nil
+}
+
+// texts visits values as text, numbers with the fewest digits that give them back.
+func (in *reader) texts(leaf *parquet.Column, visit func([]byte) error) error {
+	rows := 0
+	var text []byte
+	err := in.values(leaf, func(values []parquet.Value) error {
+		for _, v := range values {
+			if rows++; rows > in.rows {
+				return errShort
+			}
+			text = appendText(text[:0], v, leaf.Type())
+			if err := visit(text); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil && rows != in.rows {
+		return errShort
+	}
+	return err
+}
+
+// appendText appends a value as text; nothing where it is missing.
+func appendText(to []byte, v parquet.Value, t parquet.Type) []byte {
+	l, _ := kindOf(t)
+	switch {
+	case v.IsNull():
+		return to
+	case v.Kind() == parquet.ByteArray:
+		return append(to, v.ByteArray()...)
+	case v.Kind() == parquet.Float:
+		return strconv.AppendFloat(to, float64(v.Float()), 'g', -1, 32)
+	case v.Kind() == parquet.Double:
+		return strconv.AppendFloat(to, v.Double(), 'g', -1, 64)
+	case v.Kind() == parquet.Int64 && l != nil && l(parquet.Int64Value(-1)) > 0:
+		return strconv.AppendUint(to, v.Uint64(), 10)
+	case v.Kind() == parquet.Int32 && l != nil && l(parquet.Int32Value(-1)) > 0:
+		return strconv.AppendUint(to, uint64(v.Uint32()), 10)
+	}
+	return append(to, v.String()...)
+}
