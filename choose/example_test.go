@@ -33,7 +33,7 @@ func ExampleClusters() {
 	// suggested: 3 clear: true
 	// 2 clusters: structure weak
 	// 3 clusters: structure clear
-	// 4 clusters: structure clear
+	// 4 clusters: structure none
 }
 
 // The start of a fit is chosen for groups of even sizes, where it stays the default's.

@@ -57,8 +57,8 @@ func run(ctx context.Context, w io.Writer, n, epochs int) error {
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(w, "The encoder is trained with the clustering, and its codes take the place of the views.\nACC changes by "+
-		"%+.1f points, and an epoch takes longer: these digits need no encoder. Use one for views that are\nnot features yet, "+
-		"with a loss that suits them.\n", accuracy[1]-accuracy[0])
+	_, err = fmt.Fprintf(w, "The encoder is trained with the clustering, and its codes take the place of the views.\n"+
+		"ACC changes by %+.1f points, and an epoch takes longer: these digits need no encoder.\n"+
+		"Use one for views that are not features yet, with a loss that suits them.\n", accuracy[1]-accuracy[0])
 	return err
 }
