@@ -491,7 +491,7 @@ func TestResealedLayers(t *testing.T) {
 	}
 }
 
-// TestKnownErrors wants what is wrong with known labels to be an error before any work.
+// TestKnownErrors wants faults of the known labels to be errors before any work.
 func TestKnownErrors(t *testing.T) {
 	views, truth := blobViews(60, 3, 0.6, 20, 12, 9)
 	for want, c := range map[string]Config{

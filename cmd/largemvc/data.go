@@ -198,7 +198,7 @@ func (o *dataOptions) diskFlags(f *flags, of string) {
 		"or 256 levels a column in one: less to read, less exact (docs/scale.md)")
 }
 
-// scratchFolder is a flag.Value for a folder, with a comma and what is written there.
+// scratchFolder is a flag.Value for a folder and, after a comma, the numbers that are written there.
 type scratchFolder struct {
 	folder  *string
 	numbers *dataset.Numbers

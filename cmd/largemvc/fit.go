@@ -137,8 +137,8 @@ func (o *fitOptions) settle(ctx context.Context, in *input, bar *progress.Bar, s
 	return cancelled(ctx, o.chooseStart(ctx, in, bar))
 }
 
-// writeConfig writes -write-config: the settings before -start careful changes them, or those of the training
-// that -resume goes on with.
+// writeConfig writes -write-config: the settings before -start careful changes them. With -resume it writes the settings of the
+// training in the checkpoint.
 func (o *fitOptions) writeConfig(stdout io.Writer) error {
 	c := o.written
 	if o.resume != "" {

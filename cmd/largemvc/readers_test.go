@@ -133,7 +133,7 @@ func stderrOf(c *exec.Cmd) (string, error) {
 	return text.String(), err
 }
 
-// TestParquet: labels written as Parquet are those of the CSV file, and a table of Parquet is data.
+// TestParquet compares labels written as Parquet with the CSV file, and reads a table of Parquet as data.
 func TestParquet(t *testing.T) {
 	data, folder := writeSet(t, 60, true), t.TempDir()
 	table, labels := filepath.Join(folder, "out.csv"), filepath.Join(folder, "out.parquet")

@@ -32,9 +32,9 @@ func (o *fitOptions) checkResume() error {
 	return nil
 }
 
-// checkCheckpoint refuses a file to go on from that is none, or whose training had another Float64 than is given, before the
-// data are read; where none is given it takes that of the training. What is no regular file, as a pipe, can be read
-// once: the training does that.
+// checkCheckpoint refuses a file of -resume that is no checkpoint, or whose training had another Float64 than is given, before
+// the data are read. If no Float64 is given, it sets the Float64 of the training. It skips a pipe, which only the training can
+// read.
 func (o *fitOptions) checkCheckpoint() error {
 	if o.resume == "" {
 		return nil

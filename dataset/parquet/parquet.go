@@ -23,7 +23,7 @@ func init() { columnar.Parquet = open }
 const (
 	maxColumns  = 1 << 20
 	maxRows     = 1 << 40
-	columnBytes = 1 << 10 // memory of what is noted of a column in each group of rows
+	columnBytes = 1 << 10 // memory of the notes on a column in each group of rows
 	batch       = 1 << 10 // values that are decoded at once
 )
 
@@ -132,7 +132,7 @@ func (in *reader) column(c *parquet.Column) (columnar.Column, error) {
 	return out, nil
 }
 
-// kindOf returns how values of a type are read; number is nil for what is no number.
+// kindOf returns how to read values of a type. number is nil for a type without numbers.
 func kindOf(t parquet.Type) (number func(parquet.Value) float64, kind columnar.Kind) {
 	if l := t.LogicalType(); l != nil {
 		switch l.Value.(type) {

@@ -145,7 +145,7 @@ func TestListsAlone(t *testing.T) {
 	}
 }
 
-// TestRefused: what is not read is named, with what to do.
+// TestRefused wants columns that cannot be read to be named, with what to do.
 func TestRefused(t *testing.T) {
 	type dated struct {
 		A, B float64

@@ -29,7 +29,7 @@ func (m *measurement) drawn(ctx context.Context, kind, draw, splits int) (err er
 
 // measure sets the figures of the rows, of null data, and the agreement between single views. It draws no more null data if the
 // rows are far less clustered than the first ones, or far more and not few. It draws no more null data of a kind that is far less
-// clustered than another kind. For few rows it then repeats what is undecided, with more splits.
+// clustered than another kind. For few rows it repeats an undecided judgement, with more splits.
 func (m *measurement) measure(ctx context.Context) error {
 	if err := m.first(ctx); err != nil {
 		return err
