@@ -78,6 +78,9 @@ func (f *flags) parseError(err error) error {
 	if name, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
 		name = strings.TrimLeft(name, "-")
 		text = fmt.Sprintf("there is no flag -%s", name)
+		if field := fieldNamed(name); field != "" && f.Lookup("set") != nil {
+			return usagef("%s: %s: -set %s=VALUE sets it", f.Name(), text, field)
+		}
 		var names []string
 		f.VisitAll(func(fl *flag.Flag) { names = append(names, fl.Name) })
 		if meant := nearest(name, names); meant != "" {

@@ -82,6 +82,16 @@ func addSettings(name string, v reflect.Value, to *[]string) {
 	}
 }
 
+// fieldNamed returns the setting whose name ends like a flag that does not exist: Layers for layers; empty: there is none.
+func fieldNamed(flag string) string {
+	for _, name := range settings() {
+		if strings.EqualFold(name[strings.LastIndex(name, ".")+1:], strings.ReplaceAll(flag, "-", "")) {
+			return name
+		}
+	}
+	return ""
+}
+
 // setField gives a field of a configuration a value, in JSON or as its text. none is largemvc.None.
 func setField(c *largemvc.Config, name, value string) error {
 	if at, ok := reflect.TypeFor[largemvc.Config]().FieldByName(name); ok && at.Type.Kind() == reflect.Interface {
