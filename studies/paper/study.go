@@ -145,7 +145,7 @@ func (s *study) configFor(c largemvc.Config, d *sets.Set, draw int) largemvc.Con
 
 // protocolText describes the common protocol of all experiments.
 func (s *study) protocolText() string {
-	return fmt.Sprintf("Figures are means over draws, %d of each setting, where nothing else is said; a draw is an order of "+
+	return fmt.Sprintf("Figures are means over draws, %d of each setting, unless noted; a draw is an order of "+
 		"the rows, a "+
 		"seed and, where views or rows are taken away, a mask. %d epochs. ACC is by one-to-one matching, NMI with the "+
 		"arithmetic mean. "+
