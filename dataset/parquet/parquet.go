@@ -141,13 +141,13 @@ func kindOf(t parquet.Type) (number func(parquet.Value) float64, kind columnar.K
 		case *format.DateType, *format.TimeType, *format.TimestampType:
 			return nil, columnar.Date
 		case *format.IntType:
-			if t.LogicalType().Value.(*format.IntType).IsSigned {
-				break
-			}
-			if t.Kind() == parquet.Int32 {
+			switch {
+			case !unsigned(t):
+			case t.Kind() == parquet.Int32:
 				return func(v parquet.Value) float64 { return float64(v.Uint32()) }, columnar.Number
+			default:
+				return func(v parquet.Value) float64 { return float64(v.Uint64()) }, columnar.Number
 			}
-			return func(v parquet.Value) float64 { return float64(v.Uint64()) }, columnar.Number
 		default: // decimal numbers, UUIDs, JSON, half floats …
 			return nil, columnar.Other
 		}
@@ -172,6 +172,15 @@ func kindOf(t parquet.Type) (number func(parquet.Value) float64, kind columnar.K
 		return nil, columnar.Text
 	}
 	return nil, columnar.Other
+}
+
+// unsigned reports whether a type has whole numbers from 0.
+func unsigned(t parquet.Type) bool {
+	if l := t.LogicalType(); l != nil {
+		whole, ok := l.Value.(*format.IntType)
+		return ok && !whole.IsSigned
+	}
+	return false
 }
 
 // values calls visit with the values of a leaf, group of rows after group of rows.
@@ -334,14 +343,14 @@ func (in *reader) width(leaf *parquet.Column) (int, error) {
 
 // texts visits values as text, numbers with the fewest digits that give them back.
 func (in *reader) texts(leaf *parquet.Column, visit func([]byte) error) error {
-	rows := 0
+	rows, natural := 0, unsigned(leaf.Type())
 	var text []byte
 	err := in.values(leaf, func(values []parquet.Value) error {
 		for _, v := range values {
 			if rows++; rows > in.rows {
 				return errShort
 			}
-			text = appendText(text[:0], v, leaf.Type())
+			text = appendText(text[:0], v, natural)
 			if err := visit(text); err != nil {
 				return err
 			}
@@ -354,9 +363,8 @@ func (in *reader) texts(leaf *parquet.Column, visit func([]byte) error) error {
 	return err
 }
 
-// appendText appends a value as text; nothing where it is missing.
-func appendText(to []byte, v parquet.Value, t parquet.Type) []byte {
-	l, _ := kindOf(t)
+// appendText appends a value as text, and nothing for a missing value. natural says that whole numbers are unsigned.
+func appendText(to []byte, v parquet.Value, natural bool) []byte {
 	switch {
 	case v.IsNull():
 		return to
@@ -366,9 +374,9 @@ func appendText(to []byte, v parquet.Value, t parquet.Type) []byte {
 		return strconv.AppendFloat(to, float64(v.Float()), 'g', -1, 32)
 	case v.Kind() == parquet.Double:
 		return strconv.AppendFloat(to, v.Double(), 'g', -1, 64)
-	case v.Kind() == parquet.Int64 && l != nil && l(parquet.Int64Value(-1)) > 0:
+	case v.Kind() == parquet.Int64 && natural:
 		return strconv.AppendUint(to, v.Uint64(), 10)
-	case v.Kind() == parquet.Int32 && l != nil && l(parquet.Int32Value(-1)) > 0:
+	case v.Kind() == parquet.Int32 && natural:
 		return strconv.AppendUint(to, uint64(v.Uint32()), 10)
 	}
 	return append(to, v.String()...)

@@ -219,8 +219,14 @@ func TestEncode(t *testing.T) {
 	if err != nil || !slices.Equal(labels.IDs, []string{"u", "v", "w"}) || labels.Names[labels.Labels[1]] != "0" {
 		t.Errorf("%+v, %v", labels, err)
 	}
-	if err := Encode(&b, dataset.Column{Name: "a", Data: []int{1}}, dataset.Column{Name: "b", Data: []int{1, 2}}); err == nil {
-		t.Error("columns of different lengths are written")
+	one := dataset.Column{Name: "a", Data: []int{1}}
+	for want, columns := range map[string][]dataset.Column{
+		"no columns": nil, `"b" has 2 rows`: {one, {Name: "b", Data: []int{1, 2}}}, `"b" is a int`: {one, {Name: "b", Data: 1}},
+		`"c,d" has a comma`: {{Name: "c,d", Data: []int{1}}},
+	} {
+		if err := Encode(&b, columns...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
 	}
 }
 
