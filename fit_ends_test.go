@@ -357,6 +357,7 @@ func TestProgressStopsBeforeTraining(t *testing.T) {
 // TestProgressStopsWithinAPhase wants the callback's own error, in its own words, from every phase too in the midst of which it
 // comes, and not that of the context that ends there.
 func TestProgressStopsWithinAPhase(t *testing.T) {
+	t.Parallel()
 	views, _ := blobViews(120, 3, 1, 20, 9)
 	enough := errors.New("enough")
 	for _, drawn := range []int{0, 90} {

@@ -139,13 +139,13 @@ func TestRanksHaveTheBitsOfOneProcess(t *testing.T) {
 				Clusters: 5, Anchors: 9, Layers: 3, Epochs: 3, Restarts: 2,
 				Preprocess: largemvc.PreprocessBalanced, Reduction: largemvc.ReductionRelative, Float64: true,
 			}),
-			[]cutting{{9001, []int{0, 4096}}, {9001, []int{0, 2048, 6144}}},
+			[]cutting{{4000, []int{0, 1024, 3072}}, {9001, []int{0, 4096}}, {9001, []int{0, 2048, 6144}}},
 		},
 		"z-scores, no noise": {
 			largemvc.Paper(largemvc.Config{
 				Clusters: 4, Epochs: 2, Preprocess: largemvc.PreprocessZScore, Noise: &largemvc.NoNoise{},
 			}),
-			[]cutting{{9001, []int{0, 2048, 4096}}},
+			[]cutting{{4000, []int{0, 2048}}, {9001, []int{0, 2048, 4096}}},
 		},
 		"neighbours": {
 			largemvc.Config{Clusters: 5, Epochs: 3, Seed: 3},
@@ -495,7 +495,12 @@ func TestRanksResume(t *testing.T) {
 			Neighborhood: largemvc.Neighborhood{Exact: largemvc.None, Directions: 5, Landmarks: 60},
 		},
 	} {
-		t.Run(name, func(t *testing.T) { resumesOnOtherRanks(t, c) })
+		t.Run(name, func(t *testing.T) {
+			if name == "landmarks" {
+				testutil.Long(t, "five fits of 7,000 samples by landmarks")
+			}
+			resumesOnOtherRanks(t, c)
+		})
 	}
 }
 

@@ -227,7 +227,10 @@ func TestFitWithMissingViews(t *testing.T) {
 		withNaN := kindsOfViews(t, x, dims, mask, math.NaN())
 		withOnes := kindsOfViews(t, x, dims, mask, 1)
 		for kind, views := range withNaN {
-			for _, variant := range []variant{large, amvc, rmvc} {
+			for i, variant := range []variant{large, amvc, rmvc} {
+				if leftOut(i, 3) && kind != "dense" {
+					continue
+				}
 				t.Run(fmt.Sprintf("%s, rate %v, %v", kind, rate, variant), func(t *testing.T) {
 					config := variant.of(Config{Clusters: c, Epochs: 10})
 					if rate == 0.3 {

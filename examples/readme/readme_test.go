@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
 // goBlocks returns every Go block of a Markdown text.
@@ -67,6 +69,7 @@ func run(t *testing.T, folder string, args ...string) string {
 }
 
 func TestMatrices(t *testing.T) {
+	testutil.Long(t, "it builds a program")
 	out := run(t, "matrices")
 	if got, want := canonical(out), "[0 1 2 0 1 2 0 1 2 0] [100 100 100]\n"; got != want {
 		t.Errorf("it prints\n%swant, up to the numbers of the clusters,\n%s", out, want)

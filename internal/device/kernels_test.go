@@ -108,9 +108,18 @@ func near[T kernel.Float](t testing.TB, what string, got []T, want []float64, te
 	}
 }
 
+// eachType runs a test in both types of numbers.
 func eachType(t *testing.T, f32 func(*testing.T), f64 func(*testing.T)) {
 	t.Run("float32", f32)
 	t.Run("float64", f64)
+}
+
+// firstType runs a test in float32, with the build tag slow in float64 too. It is for kernels that take long on the simulator.
+func firstType(t *testing.T, f32 func(*testing.T), f64 func(*testing.T)) {
+	t.Run("float32", f32)
+	if testutil.Slow {
+		t.Run("float64", f64)
+	}
 }
 
 var oddShapes = []struct{ n, d, m int }{{1, 1, 1}, {77, 3, 7}, {33, 40, 100}, {130, 101, 104}, {5, 64, 130}, {257, 9, 16}}
@@ -124,7 +133,7 @@ func someShapes() []struct{ n, d, m int } {
 }
 
 func TestTimesTransposed(t *testing.T) {
-	eachType(t, testTimesTransposed[float32], testTimesTransposed[float64])
+	firstType(t, testTimesTransposed[float32], testTimesTransposed[float64])
 }
 
 func testTimesTransposed[T kernel.Float](t *testing.T) {
