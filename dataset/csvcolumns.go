@@ -279,8 +279,16 @@ func (c *csvFile) addOneHot(i int, lim *limits) error {
 	if err != nil {
 		return err
 	}
-	_, names := textClasses(sortedKeys(texts))
-	for _, t := range names {
+	keys := sortedKeys(texts)
+	order, _, err := textClasses(keys)
+	if err != nil {
+		return fmt.Errorf("in %s %w", c.title(i), err)
+	}
+	sorted := make([]string, len(keys))
+	for k, at := range order { // each text has a class of its own
+		sorted[at] = keys[k]
+	}
+	for _, t := range sorted {
 		c.roles.features = append(c.roles.features, csvFeature{column: i, text: t, onehot: true})
 	}
 	return nil

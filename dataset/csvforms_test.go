@@ -52,6 +52,7 @@ func TestCSVForms(t *testing.T) {
 		{"true and false", "a,b\nTrue,2\nFALSE,4\n", Options{}, "1 2|0 4", "a b"},
 		{"bars", "a|b\n1|2\n3|4\n", Options{}, "1 2|3 4", "a b"},
 		{"one-hot", "kind,a\nx,1\ny,2\nx,3\n", Options{OneHot: []string{"kind"}}, "1 0 1|0 1 2|1 0 3", "kind=x kind=y a"},
+		{"one-hot numbers", "n,a\n10.0,4\n2.0,1\n", Options{OneHot: []string{"n"}}, "0 1 4|1 0 1", "n=2.0 n=10.0 a"},
 		{"all texts one-hot", "kind,a\nx,1\ny,2\nx,3\n", Options{OneHot: []string{"*"}}, "1 0 1|0 1 2|1 0 3", "kind=x kind=y a"},
 		{"left out", "a,kind,b\n1,x,2\n3,x,4\n", Options{LeaveOut: []string{"ki*"}}, "1 2|3 4", "a b"},
 		{"a column without a name left out", "a,,b\n1,x,2\n3,x,4\n", Options{LeaveOut: []string{"1"}}, "1 2|3 4", "a b"},

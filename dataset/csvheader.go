@@ -45,8 +45,22 @@ func (c *csvFile) chooseHeader(first, second, comment []byte, s *source, o *Opti
 		c.nameColumns(names)
 		c.textHeader = line == textLine && o.Header == AutoHeader
 		c.skip++
+		return c.secondNames(below, o)
 	}
 	return nil
+}
+
+// secondNames returns an error if the line below a header that repeats a name may hold further names, as pandas writes them for
+// columns with two.
+func (c *csvFile) secondNames(below [][]byte, o *Options) error {
+	number := func(f []byte) bool { return classify(f)&(numberField|commaField) != 0 }
+	name := c.twice()
+	if name == "" || o.Header != AutoHeader || slices.ContainsFunc(below, func(f []byte) bool { return !number(f) }) ||
+		!mayBeNames(below, below) {
+		return nil
+	}
+	return fmt.Errorf("has two columns named %s and below its header a line that may name them too (%s): give each column one "+
+		"name of its own, or, if that line is a sample, give Options.Header yes", name, someNames(asTexts(below)))
 }
 
 // names reports whether a line has the names of columns, with an option.

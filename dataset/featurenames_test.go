@@ -24,7 +24,7 @@ func TestArrange(t *testing.T) {
 			}
 		}
 	}
-	s := mustRead(t, "t.csv", []byte("a,b,a\n1,2,3\n"), Options{})
+	s := mustRead(t, "t.csv", []byte("a,b,a\n1,2,1.5\n"), Options{})
 	_, err := s.Views[0].Arrange([]string{"a", "b"})
 	wantError(t, err, `two features named "a"`)
 	s = mustRead(t, "t.csv", []byte("a,b\n1,2\n3,4\n"), Options{})

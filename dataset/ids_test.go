@@ -79,7 +79,7 @@ func TestIDColumns(t *testing.T) {
 		t.Errorf("a counting column is not offered: %q", s.Reading.Notes)
 	}
 	for text, want := range map[string]string{
-		"a,a,b\n1,2,3\n4,5,6\n": "two columns are named a",
+		"a,a,b\n4,2,3\n4,5,6\n": "two columns are named a",
 		"#1\n1,2\n3,4\n":        "lines that begin with #",
 		"a\xe4,b\n1,2\n3,4\n":   "read as Latin-1",
 	} {
@@ -95,6 +95,9 @@ func TestIDColumns(t *testing.T) {
 		"Id,a\n0.5,1\n0.7,2\n":                            {"has 0.5 in line 2, column Id", "Options.IDs none"},
 		"sample_id,replicate_id,a\n1,1,5\n2,1,6\n3,2,7\n": {"several columns", "sample_id, replicate_id", "Options.IDs"},
 		"who,a\nann,1\nbob,2\ncyd,3\n":                    {"texts in column who", "Options.IDs who"},
+		"x,x,y\n0,1,0\n4,2,7\n":                           {"two columns named x", "(0, 1, 0)", "Options.Header yes"},
+		"a,y\n4,01\n2,1\n":                                {`"01" and "1"`, "write them alike"},
+		"a,y\n4,u\n2,\" u\"\n":                            {`" u" and "u"`, "differ only in blanks"},
 		"kind,a\nx,1\ny,2\nx,3\n": {"texts in column kind", `"x" in line 2`,
 			"Options.Labels kind", "Options.OneHot kind", "Options.LeaveOut kind"},
 		"a,when\n1,2024-01-02\n2,2024-01-02\n3,2024-02-02\n": {"dates in column when", "Options.LeaveOut when"},

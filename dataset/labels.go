@@ -40,8 +40,32 @@ func className(x any) string {
 const mostDigits = 15
 
 // textClasses does the same for strings. Those that are all numbers are ordered as numbers, unless they have more digits than
-// float64 keeps, which would make one class of two.
-func textClasses(values []string) (labels []int, names []string) {
+// float64 keeps, which would make one class of two. One number or text in two spellings is an error.
+func textClasses(values []string) (labels []int, names []string, err error) {
+	labels, names = numberClasses(values)
+	spelling := make([]string, len(names))
+	for i, s := range values {
+		switch first := spelling[labels[i]]; first {
+		case "":
+			spelling[labels[i]] = s
+		case s:
+		default:
+			return nil, nil, fmt.Errorf("has %q and %q, which are one number or two names: write them alike, or with a letter",
+				first, s)
+		}
+	}
+	trimmed := map[string]string{}
+	for _, name := range names {
+		short := strings.TrimSpace(name)
+		if other, ok := trimmed[short]; ok {
+			return nil, nil, fmt.Errorf("has %q and %q, which differ only in blanks: write them alike", other, name)
+		}
+		trimmed[short] = name
+	}
+	return labels, names, nil
+}
+
+func numberClasses(values []string) (labels []int, names []string) {
 	whole, ok := make([]int64, len(values)), true
 	for i, s := range values {
 		x, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64)
@@ -153,22 +177,21 @@ func readTextLabels(v *variable, n int) ([]int, []string, error) {
 	if len(s) != n {
 		return nil, nil, v.errorf("holds %d labels for %d samples", len(s), n)
 	}
-	if slices.Contains(s, "") {
-		labels, names := someClasses(s)
-		return labels, names, nil
-	}
-	labels, names := textClasses(s)
-	return labels, names, nil
+	labels, names, err := someClasses(s)
+	return labels, names, v.wrap(err)
 }
 
 // someClasses is textClasses for strings, some missing: the class of "" is −1.
-func someClasses(values []string) (labels []int, names []string) {
+func someClasses(values []string) (labels []int, names []string, err error) {
 	given := slices.DeleteFunc(slices.Clone(values), func(s string) bool { return s == "" })
 	labels = slices.Repeat([]int{-1}, len(values))
 	if len(given) == 0 {
-		return labels, nil
+		return labels, nil, nil
 	}
-	classes, names := textClasses(given)
+	classes, names, err := textClasses(given)
+	if err != nil {
+		return nil, nil, err
+	}
 	k := 0
 	for i, s := range values {
 		if s != "" {
@@ -176,7 +199,7 @@ func someClasses(values []string) (labels []int, names []string) {
 			k++
 		}
 	}
-	return labels, names
+	return labels, names, nil
 }
 
 // readIndicators reads n labels from a matrix with one column (or row) for each class. The names of the classes are their
