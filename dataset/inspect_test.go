@@ -72,6 +72,10 @@ func TestInspectProblems(t *testing.T) {
 	if text := r.String(); !strings.Contains(text, "cannot be read so") || !strings.Contains(text, "first in row 1, column 1") {
 		t.Error(text)
 	}
+	both := npzBytes(t, true, Array{"X0", []int{1, 2}, []float64{1, nan}}, Array{"X1", []int{1, 1}, []float64{inf}})
+	if r = inspectBytes(t, "a.npz", both, Options{}); strings.Count(r.String(), "cannot be read so: ") != 2 {
+		t.Errorf("not the problems of both views: %v", r)
+	}
 	r = inspectBytes(t, "a.mat", sampleMAT5(false, true), Options{})
 	roles := map[string]string{}
 	for _, u := range r.Files[0].Variables {

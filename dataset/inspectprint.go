@@ -49,7 +49,9 @@ func (r *Report) print(w io.Writer) {
 		fmt.Fprintf(w, "\n%s\n", strings.Join(lines, "\n"))
 	}
 	if r.Problem != nil {
-		fmt.Fprintf(w, "cannot be read so: %s\n", textfile.Printable(strings.TrimPrefix(r.Problem.Error(), "dataset: ")))
+		for _, line := range strings.Split(r.Problem.Error(), "\n") {
+			fmt.Fprintf(w, "cannot be read so: %s\n", textfile.Printable(strings.TrimPrefix(line, "dataset: ")))
+		}
 	}
 }
 

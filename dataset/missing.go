@@ -57,24 +57,14 @@ func readIndex(index []*variable, n int, lim *limits) ([][]bool, error) {
 // mask, and rows that are wholly NaN where the options or an index say so.
 func (r *rawSet) resolve(o *Options) error {
 	mask := r.mask
+	var wrong []error
 	for v := range r.set.Views {
-		view, b := &r.set.Views[v], &r.bad[v]
-		if b.hasInf && !o.AllowNaN && r.given(b.infR, v) {
-			return r.vars[v].errorf("is infinite in %s%s", r.place(v, b.infR, b.infC), rounded(view))
+		if err := r.resolveView(v, &mask, o); err != nil {
+			wrong = append(wrong, err)
 		}
-		for i, count := range b.nan {
-			switch {
-			case count == 0, !r.given(i, v):
-			case int(count) == view.Cols && r.fromIndex:
-				return r.vars[v].errorf("has only NaN in row %d (from 0), but index names that sample as present", i)
-			case int(count) == view.Cols && o.MissingRows:
-				if err := r.markAbsent(&mask, i, v); err != nil {
-					return err
-				}
-			case !o.keepsNaN(int(count) == view.Cols):
-				return r.nanError(v, i, int(count), b)
-			}
-		}
+	}
+	if len(wrong) > 0 {
+		return joined(wrong)
 	}
 	if mask != nil {
 		if err := r.apply(mask); err != nil {
@@ -82,6 +72,28 @@ func (r *rawSet) resolve(o *Options) error {
 		}
 	}
 	return r.prepare(o)
+}
+
+// resolveView is resolve for one view. It marks absent rows in a mask.
+func (r *rawSet) resolveView(v int, mask *[][]bool, o *Options) error {
+	view, b := &r.set.Views[v], &r.bad[v]
+	if b.hasInf && !o.AllowNaN && r.given(b.infR, v) {
+		return r.vars[v].errorf("is infinite in %s%s", r.place(v, b.infR, b.infC), rounded(view))
+	}
+	for i, count := range b.nan {
+		switch {
+		case count == 0, !r.given(i, v):
+		case int(count) == view.Cols && r.fromIndex:
+			return r.vars[v].errorf("has only NaN in row %d (from 0), but index names that sample as present", i)
+		case int(count) == view.Cols && o.MissingRows:
+			if err := r.markAbsent(mask, i, v); err != nil {
+				return err
+			}
+		case !o.keepsNaN(int(count) == view.Cols):
+			return r.nanError(v, i, int(count), b)
+		}
+	}
+	return nil
 }
 
 // given reports whether row i of view v is present by the mask. Without a mask all are.

@@ -133,6 +133,24 @@ func newPlan(paths []string, o *Options) (*plan, error) {
 	return p, err
 }
 
+// joined are errors of several files or views, a line each.
+type joined []error
+
+func (j joined) Error() string {
+	lines := make([]string, len(j))
+	for i, err := range j {
+		if lines[i] = err.Error(); i > 0 {
+			lines[i] = strings.TrimPrefix(lines[i], "dataset: ")
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (j joined) Unwrap() []error { return j }
+
+// mostWrong is the largest number of files whose errors are told.
+const mostWrong = 10
+
 func (p *plan) prepare(paths []string, o *Options) error {
 	if err := o.check(); err != nil {
 		return err
@@ -144,14 +162,20 @@ func (p *plan) prepare(paths []string, o *Options) error {
 	p.lim = newLimits(o)
 	p.name = baseName(strings.TrimRight(paths[0], `/\`))
 	p.left = append(p.left, files.left...)
+	var wrong []error
 	for _, f := range files.files {
 		as := roleData
 		if len(files.files) > 1 {
 			as = roleByName(f)
 		}
 		if _, err := p.open(f, as, o); err != nil {
-			return err
+			if wrong = append(wrong, err); len(wrong) == mostWrong || p.lim.Spent() {
+				break
+			}
 		}
+	}
+	if len(wrong) > 0 {
+		return joined(wrong)
 	}
 	data := len(p.sources)
 	if o.LabelsFile != "" {

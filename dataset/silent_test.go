@@ -191,3 +191,22 @@ func TestEnumerations(t *testing.T) {
 		}
 	}
 }
+
+// TestErrorsOfAllFiles: one error tells what is wrong with each file, and stops at one that takes too much.
+func TestErrorsOfAllFiles(t *testing.T) {
+	folder := t.TempDir()
+	var paths []string
+	for name, text := range map[string]string{"a.csv": "1,2,3\n4,5,6.5\n", "b.csv": "2,4,9\n4,5,6.5\n", "c.csv": "1,7\n4,2\n"} {
+		path := filepath.Join(folder, name)
+		if err := writeBytes(path, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	_, err := Open(t.Context(), paths, Options{})
+	wantError(t, err, "a.csv: has a first line that may name", "b.csv: has a first line that may name")
+	_, err = Open(t.Context(), paths, Options{MaxBytes: 64})
+	if wantError(t, err, "MaxBytes"); strings.Contains(err.Error(), "\n") {
+		t.Errorf("more than one error: %v", err)
+	}
+}

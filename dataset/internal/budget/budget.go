@@ -29,6 +29,7 @@ type Budget struct {
 	peak     int64
 	work     int64
 	told     int64 // work at the last call of progress
+	spent    bool
 }
 
 // New is a budget of maxMemory bytes; 0 is 1 GiB, or 128 times the bytes of the files where that is more, but never more than
@@ -65,6 +66,7 @@ func (b *Budget) Peak() int64 { return b.peak }
 // Take books memory, or says what it was for and that it is too much.
 func (b *Budget) Take(what string, bytes int64) error {
 	if bytes < 0 || bytes > b.Max()-b.used {
+		b.spent = true
 		return fmt.Errorf("needs %s of memory for %s, %s with what is held already, from %s of files; Options.MaxBytes allows %s",
 			Size(bytes), what, Size(add(b.used, bytes)), Size(b.files), Size(b.Max()))
 	}
@@ -72,6 +74,9 @@ func (b *Budget) Take(what string, bytes int64) error {
 	b.peak = max(b.peak, b.used)
 	return nil
 }
+
+// Spent tells whether more was asked for than there is, or the reading was called off: then no other file is worth a look.
+func (b *Budget) Spent() bool { return b.spent || b.Err() != nil }
 
 // Give gives memory back.
 func (b *Budget) Give(bytes int64) { b.used -= bytes }
@@ -91,12 +96,14 @@ func (b *Budget) Backed(bytes int64) bool { return bytes <= add(1<<20, multiply(
 func (b *Budget) Step(bytes int64) error {
 	b.work = add(b.work, bytes)
 	if most := b.MaxWork(); b.work > most {
+		b.spent = true
 		return fmt.Errorf("takes reading and unpacking more than %s, from %s of files; Options.MaxBytes of %s allows no more",
 			Size(most), Size(b.files), Size(b.Max()))
 	}
 	if b.progress != nil && b.work-b.told >= progressStep {
 		b.told = b.work
 		if err := b.progress(b.work); err != nil {
+			b.spent = true
 			return err
 		}
 	}
