@@ -1,6 +1,6 @@
 // Command release builds the archives of a release: the command for Linux, macOS and Windows on amd64 and arm64, without cgo,
-// with shell completions and the licences of all that is linked in, the wheels of the Python package with the same commands, and
-// the checksums of all.
+// with shell completions, the licences and the list of all that is linked in, the wheels of the Python package with the same
+// commands, an OCI image for Linux, and the checksums of all.
 // The same commit gives the same bytes wherever its working copy lies. CONTRIBUTING.md says how it is used:
 //
 //	cd tools && go run ./release -out ../dist
@@ -8,6 +8,7 @@ package main
 
 import (
 	"crypto/sha256"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -60,6 +61,16 @@ func run(root, out, only, python string) error {
 		return err
 	}
 	var sums strings.Builder
+	add := func(names ...string) error {
+		for _, name := range names {
+			data, err := os.ReadFile(filepath.Join(out, name))
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(data), name)
+		}
+		return nil
+	}
 	for _, t := range targets {
 		if only != "" && only != t.os+"/"+t.arch {
 			continue
@@ -68,12 +79,14 @@ func run(root, out, only, python string) error {
 		if err != nil {
 			return fmt.Errorf("%s/%s: %w", t.os, t.arch, err)
 		}
-		for _, name := range names {
-			data, err := os.ReadFile(filepath.Join(out, name))
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(data), name)
+		if err := add(names...); err != nil {
+			return err
+		}
+	}
+	if only == "" {
+		name, err := b.image(out)
+		if err = errors.Join(err, add(name)); err != nil {
+			return err
 		}
 	}
 	if sums.Len() == 0 {
@@ -119,8 +132,9 @@ func (b *builder) git(args ...string) (string, error) {
 
 // compile builds the command. -trimpath and an empty build ID keep the place of the sources out of it; the version and the
 // commit come from the working copy.
-func (b *builder) compile(t target, out string) error {
-	c := exec.Command("go", "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w -buildid=", "-o", out, command)
+func (b *builder) compile(t target, out string, flags ...string) error {
+	args := append([]string{"build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w -buildid=", "-o", out}, flags...)
+	c := exec.Command("go", append(args, command)...)
 	c.Dir, c.Env = b.root, b.environment(t)
 	_, err := program.Output(c)
 	return err
@@ -182,6 +196,13 @@ func (b *builder) target(t target, scripts []file, out, python string) (names []
 	if err := os.WriteFile(filepath.Join(dir, "LICENSES.txt"), licences, 0o644); err != nil {
 		return nil, err
 	}
+	list, err := b.billOfMaterials(t)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "sbom.cdx.json"), list, 0o644); err != nil {
+		return nil, err
+	}
 	name, archive, err := b.archive(t, dir, executable, scripts)
 	if err != nil {
 		return nil, err
@@ -191,6 +212,32 @@ func (b *builder) target(t target, scripts []file, out, python string) (names []
 	}
 	wheel, err := b.wheel(t, dir, executable, out, python)
 	return []string{name, wheel}, err
+}
+
+// image writes the image for Linux, and returns its name. Its command is linked statically, without GPUs.
+func (b *builder) image(out string) (string, error) {
+	dir, err := os.MkdirTemp("", "release")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir)
+	data, err := image(b.version, b.when, targets[:2], func(t target) ([]file, error) {
+		path := filepath.Join(dir, t.arch)
+		if err := b.compile(t, path, "-tags=nogpu"); err != nil {
+			return nil, err
+		}
+		program, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		licences, err := b.licences(t)
+		return []file{{"largemvc", program, 0o755}, {"LICENSES.txt", licences, 0o644}}, err
+	})
+	if err != nil {
+		return "", err
+	}
+	name := "largemvc-" + b.version + "-image.tar"
+	return name, os.WriteFile(filepath.Join(out, name), data, 0o644)
 }
 
 // wheel writes the wheel of a target with the command in dir, and returns its name.
@@ -205,13 +252,13 @@ func (b *builder) wheel(t target, dir, executable, out, python string) (string, 
 
 // archive returns the name and the bytes of a target's archive, of the command and licences in dir.
 func (b *builder) archive(t target, dir, executable string, scripts []file) (name string, data []byte, err error) {
-	files := []file{{name: executable, mode: 0o755}, {name: "LICENSES.txt", mode: 0o644}}
+	files := []file{{name: executable, mode: 0o755}, {name: "LICENSES.txt", mode: 0o644}, {name: "sbom.cdx.json", mode: 0o644}}
 	for _, document := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {
 		files = append(files, file{name: document, mode: 0o644})
 	}
 	for i, f := range files {
 		from := b.root
-		if i < 2 {
+		if i < 3 {
 			from = dir
 		}
 		if files[i].data, err = os.ReadFile(filepath.Join(from, f.name)); err != nil {
