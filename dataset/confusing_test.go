@@ -218,7 +218,7 @@ func TestTwins(t *testing.T) {
 			paths []string
 			want  int
 		}{{paths[:2], 1}, {[]string{paths[0], paths[0]}, 1}, {paths[1:], 0}, {paths, 1}} {
-			s, err := Open(context.Background(), c.paths, Options{Storage: storage})
+			s, err := Open(context.Background(), c.paths, Options{Storage: storage, NoIDs: true})
 			if err != nil {
 				t.Fatal(err)
 			}

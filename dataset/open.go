@@ -225,6 +225,9 @@ func (p *plan) choose(data int, o *Options) error {
 	if err := p.checkColumns(data, o); err != nil {
 		return err
 	}
+	if err := p.checkParts(data, o); err != nil {
+		return err
+	}
 	if err := p.chooseIDs(o); err != nil {
 		return err
 	}

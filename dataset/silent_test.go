@@ -192,6 +192,24 @@ func TestEnumerations(t *testing.T) {
 	}
 }
 
+// TestPartsOfATable: tables with the same columns and no ids are an error until an option says what they are; ids prove it.
+func TestPartsOfATable(t *testing.T) {
+	parts := tables(t, "a,b\n1,2\n3,4\n", "a,b\n5,6\n9,8\n")
+	_, err := Open(t.Context(), parts, Options{})
+	wantError(t, err, "has the columns of", "(a, b)", "Options.IDs none", "Options.Orientation columns")
+	_, err = OpenRows(t.Context(), parts, Options{Scratch: t.TempDir()})
+	wantError(t, err, "has the columns of")
+	for _, o := range []Options{{NoIDs: true}, {Orientation: RowsAreSamples}} {
+		if s, err := Open(t.Context(), parts, o); err != nil || len(s.Views) != 2 {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+	joined := tables(t, "id,a,b\nx,1,2\ny,3,4\n", "id,a,b\ny,5,6\nx,9,8\n")
+	if s, err := Open(t.Context(), joined, Options{}); err != nil || values(&s.Views[1]) != "9 8|5 6" {
+		t.Errorf("by ids: %v", err)
+	}
+}
+
 // TestErrorsOfAllFiles: one error tells what is wrong with each file, and stops at one that takes too much.
 func TestErrorsOfAllFiles(t *testing.T) {
 	folder := t.TempDir()

@@ -59,7 +59,8 @@ func run(ctx context.Context, w io.Writer, o options) error {
 	fmt.Fprintf(w, "listening at http://%s/assign\n", listener.Addr())
 	server := &http.Server{
 		Handler:           newService(model.WithMachine(machine.Options{Workers: 1}), runtime.GOMAXPROCS(0)),
-		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: 60 * time.Second, IdleTimeout: 2 * time.Minute,
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
+		WriteTimeout: 60 * time.Second, IdleTimeout: 2 * time.Minute,
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
