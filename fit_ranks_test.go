@@ -495,12 +495,9 @@ func TestRanksResume(t *testing.T) {
 			Neighborhood: largemvc.Neighborhood{Exact: largemvc.None, Directions: 5, Landmarks: 60},
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			if name == "landmarks" {
-				testutil.Long(t, "five fits of 7,000 samples by landmarks")
-			}
-			resumesOnOtherRanks(t, c)
-		})
+		if name != "landmarks" || testutil.Slow { // it takes five fits of 7,000 samples
+			t.Run(name, func(t *testing.T) { resumesOnOtherRanks(t, c) })
+		}
 	}
 }
 

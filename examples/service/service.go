@@ -43,7 +43,7 @@ type response struct {
 	Novelty    []float64 `json:"novelty,omitempty"`
 }
 
-// fault is what a wrong request gets. View, row and column count from 0; −1: the fault is of none.
+// fault is the answer to a wrong request. View, row and column count from 0; −1: the fault is of none.
 type fault struct {
 	Error  string `json:"error"`
 	View   int    `json:"view"`

@@ -165,10 +165,7 @@ func TestStepWithLessSharedMemory(t *testing.T) {
 	if count["tensor_times_wide"] == 0 || count["tensor_sums_wide"] == 0 {
 		t.Fatalf("launches %v", count)
 	}
-	for i, target := range []string{"sm_86", "sm_89", "sm_120"} {
-		if !testutil.Slow && i > 0 {
-			break
-		}
+	for _, target := range []string{"sm_86", "sm_89", "sm_120"}[:testutil.Few(1, 3)] {
 		got, count := launches(t, p, &simdevice.Sim{Target: target}, onTensorCores)
 		if count["tensor_times_lean"] == 0 || count["tensor_sums_lean"] == 0 || count["tensor_times_wide"] != 0 {
 			t.Errorf("%s: launches %v", target, count)

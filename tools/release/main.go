@@ -8,7 +8,6 @@ package main
 
 import (
 	"crypto/sha256"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -56,44 +55,46 @@ func run(root, out, only, python string) error {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
 	}
-	scripts, err := b.completions()
+	names, err := b.all(out, only, python)
 	if err != nil {
 		return err
 	}
 	var sums strings.Builder
-	add := func(names ...string) error {
-		for _, name := range names {
-			data, err := os.ReadFile(filepath.Join(out, name))
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(data), name)
+	for _, name := range names {
+		data, err := os.ReadFile(filepath.Join(out, name))
+		if err != nil {
+			return err
 		}
-		return nil
+		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(data), name)
+	}
+	fmt.Print(sums.String())
+	return os.WriteFile(filepath.Join(out, "SHA256SUMS"), []byte(sums.String()), 0o644)
+}
+
+// all writes the archives, wheels and images into a folder, and returns their names.
+func (b *builder) all(out, only, python string) (names []string, err error) {
+	scripts, err := b.completions()
+	if err != nil {
+		return nil, err
 	}
 	for _, t := range targets {
 		if only != "" && only != t.os+"/"+t.arch {
 			continue
 		}
-		names, err := b.target(t, scripts, out, python)
+		made, err := b.target(t, scripts, out, python)
 		if err != nil {
-			return fmt.Errorf("%s/%s: %w", t.os, t.arch, err)
+			return nil, fmt.Errorf("%s/%s: %w", t.os, t.arch, err)
 		}
-		if err := add(names...); err != nil {
-			return err
-		}
+		names = append(names, made...)
 	}
 	if only == "" {
 		name, err := b.image(out)
-		if err = errors.Join(err, add(name)); err != nil {
-			return err
-		}
+		return append(names, name), err
 	}
-	if sums.Len() == 0 {
-		return fmt.Errorf("no target %s", only)
+	if names == nil {
+		return nil, fmt.Errorf("no target %s", only)
 	}
-	fmt.Print(sums.String())
-	return os.WriteFile(filepath.Join(out, "SHA256SUMS"), []byte(sums.String()), 0o644)
+	return names, nil
 }
 
 // builder knows the commit that is built.

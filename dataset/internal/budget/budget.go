@@ -75,7 +75,7 @@ func (b *Budget) Take(what string, bytes int64) error {
 	return nil
 }
 
-// Spent tells whether more was asked for than there is, or the reading was called off: then no other file is worth a look.
+// Spent reports whether more was asked for than there is, or the reading was called off: then no other file is worth a look.
 func (b *Budget) Spent() bool { return b.spent || b.Err() != nil }
 
 // Give gives memory back.

@@ -10,6 +10,14 @@ func Long(t testing.TB, why string) {
 	}
 }
 
+// Few is the number of cases that a test tries: some, or all with the build tag slow.
+func Few(some, all int) int {
+	if Slow {
+		return all
+	}
+	return some
+}
+
 // Large ends a run of a fuzz target on an input of more than most bytes.
 func Large(t testing.TB, size, most int) {
 	t.Helper()
