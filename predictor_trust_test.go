@@ -3,6 +3,7 @@ package largemvc
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -444,6 +445,25 @@ func TestOutliers(t *testing.T) {
 			if len(got.Outlier) != 900 || len(got.Remoteness) != 900 || missed > 0 || wrong > 880/20 {
 				t.Errorf("%s, together %v: %d of 20 are missed, %d others marked", name, together, missed, wrong)
 			}
+		}
+	}
+}
+
+// TestRowsInAnotherOrder wants a note where the rows of a view belong to other samples, and none where they belong together.
+func TestRowsInAnotherOrder(t *testing.T) {
+	t.Parallel()
+	views, _ := blobViews(300, 3, 0.1, 5, 8, 6)
+	order := rand.New(rand.NewPCG(1, 2)).Perm(300)
+	for _, mixed := range []bool{false, true} {
+		if mixed {
+			views[1] = views[1].Take(order)
+		}
+		got, err := Fit(t.Context(), views, Config{Clusters: 3, Epochs: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if noted := strings.Contains(fmt.Sprint(got.Notes), "is row i the same sample in all views?"); noted != mixed {
+			t.Errorf("in another order %v: %+v, notes %q", mixed, got.Structure, got.Notes)
 		}
 	}
 }

@@ -290,6 +290,10 @@ func (r *run) samplesToJudge(ctx context.Context) (*judgedSamples, error) {
 	return of, withName(r.findOutliers(ctx, of))
 }
 
+// fewestAgree is the agreement of views below which their rows may be in different orders. Of 28 public sets the lowest has
+// 0.027. With the rows of each view in an order of its own, the highest has 0.010 (docs/trust.md).
+const fewestAgree = 0.015
+
 // judge sets the structure of a result by some samples, if there are any, and what follows from it. If the callback of a rank
 // stops the judgement, no rank has one. The result of the training stays.
 func (r *run) judge(ctx context.Context, some *judgedSamples, out *Clustering) error {
@@ -307,6 +311,10 @@ func (r *run) judge(ctx context.Context, some *judgedSamples, out *Clustering) e
 		}
 	}
 	out.Timings.Structure, out.Timings.Total = time.Since(began), time.Since(r.began)
+	if s := out.Structure; s.Judgement != score.StructureUnknown && len(r.views) > 1 && s.Agreement < fewestAgree {
+		out.Notes = append([]string{fmt.Sprintf("clusters of single views agree no more than by chance (%.3f; 1 is equal, 0 "+
+			"chance): is row i the same sample in all views?", s.Agreement)}, out.Notes...)
+	}
 	if out.Structure.Judgement == score.StructureNone {
 		out.Notes = append([]string{"structure " + out.Structure.String()}, out.Notes...)
 	}

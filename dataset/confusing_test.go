@@ -199,7 +199,7 @@ func TestTablesAreNotTurned(t *testing.T) {
 	_, err := Open(context.Background(), paths, Options{})
 	wantError(t, err, "different numbers of samples", "3×2", "4×2")
 	_, err = Open(context.Background(), paths, Options{Orientation: ColumnsAreSamples})
-	wantError(t, err, "a.csv", "lacks 2 of the 4 samples", "Options.IDs none")
+	wantError(t, err, "a.csv", "no id is in two files", "Options.IDs none")
 	s, err := Open(context.Background(), paths, Options{Orientation: ColumnsAreSamples, NoIDs: true})
 	if err != nil || s.Samples() != 2 {
 		t.Errorf("%d samples, %v", s.Samples(), err)
@@ -233,9 +233,9 @@ func TestTwins(t *testing.T) {
 func TestIDsThatCount(t *testing.T) {
 	named := "id,a\n02,1\n00,2\n01,3\n"
 	_, err := Open(context.Background(), tables(t, named, "id,b\n0,4\n1,5\n2,6\n"), Options{})
-	wantError(t, err, "lacks 3 of the 6 samples")
+	wantError(t, err, "no id is in two files")
 	_, err = Open(context.Background(), tables(t, named, ",b\n0,4\n1,5\n2,6\n"), Options{})
-	wantError(t, err, "lacks 3 of the 6 samples", "Options.IDs none")
+	wantError(t, err, "no id is in two files", "Options.IDs none")
 }
 
 // TestMaskOfIDsIsBooked: the mask of samples that files lack is part of the memory.

@@ -212,6 +212,14 @@ func (p *plan) checkLack(s *source, j *join, lack []int, o *Options) error {
 	if s.role == roleMask {
 		cure = "add them with 0 and 1 for each view"
 	}
+	held := 0
+	for _, l := range j.lack {
+		held += len(j.ids) - len(l)
+	}
+	if held == len(j.ids) {
+		return fmt.Errorf("dataset: %s: no id is in two files (it lacks %s): write the ids alike in all files, or put parts "+
+			"of one table into one file. Options.IDs none matches the files by their places", s.path, j.names(lack))
+	}
 	return fmt.Errorf("dataset: %s: lacks %d of the %d samples that the files have, %s among others; %s. Options.IDs none "+
 		"matches the files by their places", s.path, len(lack), len(j.ids), j.names(lack), cure)
 }

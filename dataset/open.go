@@ -222,6 +222,9 @@ func (p *plan) choose(data int, o *Options) error {
 	if err := p.turnProved(data, o); err != nil {
 		return err
 	}
+	if err := p.checkShared(data, o, p.lim); err != nil {
+		return err
+	}
 	if err := p.checkColumns(data, o); err != nil {
 		return err
 	}

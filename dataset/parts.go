@@ -2,8 +2,51 @@ package dataset
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
+
+// mostShared is the largest number of columns that are looked at for ids of no known name, and fewestShared the smallest number
+// of rows in which different values are no chance.
+const (
+	mostShared   = 64
+	fewestShared = 20
+)
+
+// checkShared returns an error if a column of two tables without ids may name their samples: it has the same name in both, and
+// different texts or whole numbers in all rows of each.
+func (p *plan) checkShared(data int, o *Options, lim *limits) error {
+	if o.NoIDs || o.Orientation == ColumnsAreSamples {
+		return nil
+	}
+	looked := 0
+	for k, s := range p.sources[:data] {
+		for _, other := range p.sources[:k] {
+			if !s.withoutIDs() || !other.withoutIDs() {
+				continue
+			}
+			for i, name := range s.text.header {
+				j := slices.Index(other.text.header, name)
+				if j < 0 || i == s.text.roles.label || o.leavesOut(name) || matches(o.OneHot, name) || looked == mostShared {
+					continue
+				}
+				looked++
+				if s.text.checkID(i, false, lim) == nil && other.text.checkID(j, false, lim) == nil {
+					return fmt.Errorf("dataset: %s and %s have the column %s with a different value in each row: give "+
+						"Options.IDs %[3]s if it names the samples, Options.LeaveOut %[3]s if it is no feature, or Options.IDs "+
+						"none if the rows are in the same order", other.path, s.path, name)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// withoutIDs reports whether a source is a table with names of columns, enough rows to judge by, and no ids.
+func (s *source) withoutIDs() bool {
+	c := s.text
+	return c != nil && c.header != nil && c.roles.id < 0 && c.records >= fewestShared
+}
 
 // checkParts returns an error if two tables without ids name the same features: they may be parts of one table, or
 // hold the same samples in their columns.

@@ -64,7 +64,8 @@ func (p *Preparation) apply(s *Set, v int) error {
 		return nil
 	}
 	if (p.Fill != nil && len(p.Fill) != view.Cols) || (p.IDF != nil && len(p.IDF) != view.Cols) {
-		return fmt.Errorf("dataset: view %s has %d features, its preparation has others", view.Name, view.Cols)
+		return fmt.Errorf("dataset: view %d (%s) has %d features, in the model it has %d: give the views in the order of the "+
+			"model, with the features of the training", v, view.Name, view.Cols, max(len(p.Fill), len(p.IDF)))
 	}
 	if p.Fill != nil {
 		if err := p.fill(s, v); err != nil {

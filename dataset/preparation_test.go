@@ -104,5 +104,5 @@ func TestPreparationErrors(t *testing.T) {
 	fill := &Preparation{Impute: ImputeMean, Fill: []float64{1, 2}}
 	wantError(t, s.Prepare([]*Preparation{fill}), "only NaN in row 1")
 	wantError(t, s.Prepare([]*Preparation{{Transform: TFIDF, IDF: []float64{1}}}), "2 features")
-	wantError(t, s.Prepare(nil), "0 preparations for 1 views")
+	wantError(t, s.Prepare(nil), "the model has 0 views, and 1 are given")
 }

@@ -210,6 +210,43 @@ func TestPartsOfATable(t *testing.T) {
 	}
 }
 
+// TestSharedColumn: a column that may name the samples in two tables is an error; so are ids that no two files share.
+func TestSharedColumn(t *testing.T) {
+	table := func(names string, id func(i int) string) string {
+		text := names + "\n"
+		for i := range 20 {
+			text += fmt.Sprintf("%s,%d.5,%d\n", id(i), i%7, i%5)
+		}
+		return text
+	}
+	whole := func(by int) func(int) string { return func(i int) string { return fmt.Sprint(900 + by*i%23) } }
+	text := func(i int) string { return "who" + fmt.Sprint(i) }
+	for _, c := range []struct {
+		id, other func(i int) string
+		want      string // of the ids; empty: there is nothing to ask
+	}{
+		{whole(3), whole(7), "have the column account with a different value in each row"}, {text, text, "Options.IDs account"},
+		{whole(3), func(int) string { return "4" }, ""},
+	} {
+		paths := tables(t, table("account,a,b", c.id), table("account,c,d", c.other))
+		_, err := Open(t.Context(), paths, Options{})
+		if c.want == "" {
+			if err != nil {
+				t.Error(err)
+			}
+			continue
+		}
+		wantError(t, err, c.want)
+		s, err := Open(t.Context(), paths, Options{IDs: "account", MissingRows: true})
+		if err != nil || len(s.IDs) == 0 {
+			t.Errorf("joined by the column: %v", err)
+		}
+	}
+	apart := tables(t, "id,a\nx1,2\nx2,3\n", "id,a\ny1,2\ny2,3\n")
+	_, err := Open(t.Context(), apart, Options{})
+	wantError(t, err, "no id is in two files", "parts of one table into one file")
+}
+
 // TestErrorsOfAllFiles: one error tells what is wrong with each file, and stops at one that takes too much.
 func TestErrorsOfAllFiles(t *testing.T) {
 	folder := t.TempDir()

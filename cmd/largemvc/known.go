@@ -22,9 +22,12 @@ func (k *knownOptions) check(command string, d *dataOptions) error {
 	}
 	if info, err := os.Stat(k.known); err == nil && !info.IsDir() {
 		return nil
+	} else if err != nil && strings.ContainsAny(k.known, `./\`) {
+		return fmt.Errorf("-known %s: %w", k.known, reason(err))
 	}
 	if len(d.data) != 1 || d.data[0] == standard {
-		return usagef("%s: -known %s is no file; a column of the data needs -data with one file", command, k.known)
+		return usagef("%s: -known %s is no file, and a column of the data is possible with one file alone: write the ids "+
+			"and the labels into a file", command, k.known)
 	}
 	if info, err := os.Stat(d.data[0]); err == nil && info.IsDir() {
 		return usagef("%s: -known %s is no file, and -data %s is a folder: give the file that has the labels", command, k.known,
@@ -179,7 +182,11 @@ func (c *classified) lines() (out []string) {
 			out = append(out, fmt.Sprintf("… (%d more)", len(c.Classes)-k))
 			break
 		}
-		out = append(out, fmt.Sprintf("%s: %d known, %d samples", x.Name, x.Known, x.Samples))
+		doubt := ""
+		if x.Known == 1 && c.Known > 2*len(c.Classes) {
+			doubt = "; is the name of its one known label right?"
+		}
+		out = append(out, fmt.Sprintf("%s: %d known, %d samples%s", x.Name, x.Known, x.Samples, doubt))
 	}
 	for k, x := range c.Suspects {
 		if k == fewLines {

@@ -162,12 +162,12 @@ func TestKnownRefused(t *testing.T) {
 	folder, _ := knownData(t)
 	data, some := filepath.Join(folder, "data.csv"), filepath.Join(folder, "some.csv")
 	for want, line := range map[string][]string{
-		"is no file; a column of the data needs": {"-data", data, "-data", data, "-known", "species"},
-		"is a folder":                            {"-data", folder, "-known", "species"},
-		"needs neighbours":                       {"-data", data, "-known", some, "-set", "Neighborhood.Neighbors=none"},
-		"-known a is no file: with -mpi":         {"-data", data, "-known", "a", "-mpi", "-clusters", "3"},
-		"would overwrite what -known reads":      {"-data", data, "-known", some, "-out", some},
-		"-known species is no file":              {"-data", data, "-known", "species"},
+		"a column of the data is possible with one file alone": {"-data", data, "-data", data, "-known", "species"},
+		"is a folder":                       {"-data", folder, "-known", "species"},
+		"needs neighbours":                  {"-data", data, "-known", some, "-set", "Neighborhood.Neighbors=none"},
+		"-known a is no file: with -mpi":    {"-data", data, "-known", "a", "-mpi", "-clusters", "3"},
+		"would overwrite what -known reads": {"-data", data, "-known", some, "-out", some},
+		"-known species is no file":         {"-data", data, "-known", "species"},
 	} {
 		status, _, stderr := runLine(append([]string{"fit", "-quiet"}, line...)...)
 		if status == 0 || !strings.Contains(stderr, want) {

@@ -214,7 +214,9 @@ func (o *predictOptions) predictInMemory(
 	}
 	p.Confidence = median(found.Confidence)
 	p.addDrift(found.Novelty)
-	p.Device, p.DeviceWhy = found.Ran.Device, found.Ran.Why
+	if p.Device, p.DeviceWhy = found.Ran.Device, found.Ran.Why; o.device == machine.CPU {
+		p.DeviceWhy = "the default; -device auto takes a GPU if there is one"
+	}
 	p.Reading, p.IDs, p.Labels = &in.reading, in.ids, found.Labels
 	p.Confidences = found.Confidence
 	if found.Classes != nil {
@@ -332,8 +334,9 @@ func (p *prediction) addDrift(novelty []float64) {
 
 // The shares of novel samples from which there may be drift, and surely is. In few samples a share of 5 % is easily more.
 const (
-	someDrift = 0.1
-	muchDrift = 0.25
+	someDrift   = 0.1
+	muchDrift   = 0.25
+	fewestDrift = 20 // samples of which this is said
 )
 
 // drift says whether the samples are like the training samples.
@@ -341,6 +344,8 @@ func (p *prediction) drift() string {
 	text := fmt.Sprintf("%s of the samples are farther from the training samples than 95 %% of these are (5 %% are to be "+
 		"expected); median novelty %.2f", percent(p.Novel), *p.Novelty)
 	switch {
+	case p.Samples < fewestDrift:
+		return text
 	case *p.Novel >= muchDrift:
 		return text + ": these samples are not like the training samples, and their labels say little"
 	case *p.Novel >= someDrift:

@@ -274,9 +274,7 @@ func (r *summary) print(w io.Writer, asJSON bool) error {
 func (r *summary) table(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
-	if r.Structure.Judgement != score.StructureUnknown {
-		line("structure", "%s", r.Structure)
-	}
+	line("structure", "%s", r.Structure)
 	line("data", "%s", aboutSamples(r.Samples, r.Dims, r.MissingRate))
 	line("network", "%s, %s, %s, %s", r.Variant, count(r.Layers, "layer"), count(r.Anchors, "anchor"),
 		r.Activation)
@@ -331,7 +329,7 @@ func (r *summary) aboutClusters(line func(name, format string, args ...any)) {
 			count(len(r.Outliers), "sample"))
 	}
 	if r.Kept {
-		line("", "the clusters of the start, whose score (%.4g) is above the score after training (%.4g)",
+		line("", "those of the start: their score (%.4g) is above the score after the training (%.4g)",
 			*r.StartScore, *r.TrainedScore)
 	}
 	if r.ClustersFound < r.Clusters {
