@@ -249,7 +249,7 @@ func checkGivenStart(c *Config, n int, views []View) (errs []error) {
 	if c.StartLabels != nil && c.StartAnchors != nil {
 		errs = append(errs, errors.New("largemvc: StartLabels and StartAnchors exclude each other"))
 	}
-	if c.StartLabels != nil && len(c.StartLabels) != n {
+	if c.StartLabels != nil && len(c.StartLabels) != n && c.Machine.Comm == nil { // joinRanks has compared those of a rank
 		errs = append(errs, fmt.Errorf("largemvc: %d StartLabels for %d samples", len(c.StartLabels), n))
 	}
 	for i, l := range c.StartLabels {

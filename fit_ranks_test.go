@@ -494,6 +494,7 @@ func TestRanksResume(t *testing.T) {
 			Clusters: 5, Epochs: 10, Float64: true,
 			Neighborhood: largemvc.Neighborhood{Exact: largemvc.None, Directions: 5, Landmarks: 60},
 		},
+		"given labels": largemvc.Paper(largemvc.Config{Clusters: 5, Epochs: 6, StartLabels: []int{}}),
 	} {
 		if name != "landmarks" || testutil.Slow { // it takes five fits of 7,000 samples
 			t.Run(name, func(t *testing.T) { resumesOnOtherRanks(t, c) })
@@ -509,6 +510,12 @@ func resumesOnOtherRanks(t *testing.T, config largemvc.Config) {
 		return func(ctx context.Context, rank int, world machine.Comm, views []largemvc.View) (*largemvc.Clustering, error) {
 			c := config
 			c.Machine.Comm = world
+			if n, d := views[0].Dims(); c.StartLabels != nil {
+				for i, row := 0, make([]float64, d); i < n; i++ {
+					views[0].Row(row, i)
+					c.StartLabels = append(c.StartLabels, int(math.Abs(row[0]))%5)
+				}
+			}
 			if stop > 0 {
 				c.Checkpoint = largemvc.Checkpoint{Path: path, Every: 2}
 				c.Progress = func(e largemvc.Progress) error {
@@ -543,22 +550,16 @@ func resumesOnOtherRanks(t *testing.T, config largemvc.Config) {
 				t.Fatal(stopped)
 			}
 			resume := func(ctx context.Context, _ int, world machine.Comm, views []largemvc.View) (*largemvc.Clustering, error) {
-				return largemvc.Resume(ctx, views, path, func(c *largemvc.Config) {
-					c.Machine.Comm = world
-				})
+				return largemvc.Resume(ctx, views, path, func(c *largemvc.Config) { c.Machine.Comm = world })
 			}
-			var found []*largemvc.Clustering
+			found, errs := make([]*largemvc.Clustering, 1), make([]error, 1)
 			if to == nil {
-				c, err := resume(t.Context(), 0, nil, cut(x, 0, n))
-				if err != nil {
-					t.Fatal(err)
-				}
-				found = []*largemvc.Clustering{c}
+				found[0], errs[0] = resume(t.Context(), 0, nil, cut(x, 0, n))
 			} else {
-				var errs []error
-				if found, errs = onRanks(t.Context(), x, n, to, resume); errors.Join(errs...) != nil {
-					t.Fatal(errs)
-				}
+				found, errs = onRanks(t.Context(), x, n, to, resume)
+			}
+			if err := errors.Join(errs...); err != nil {
+				t.Fatal(err)
 			}
 			if got := hashOf(t, found...); got != want {
 				t.Errorf("from ranks at %v to ranks at %v: hash %.16s, want %.16s", from, to, got, want)

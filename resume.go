@@ -234,9 +234,15 @@ func newSaver(ctx context.Context, with processes, views []view.View, c *Config,
 	if err != nil {
 		return nil, err
 	}
+	labels := c.StartLabels
+	if labels != nil {
+		if labels, err = ranks.GatherFirst(group, "StartLabels", labels); err != nil { // rank 0 writes them
+			return nil, err
+		}
+	}
 	s := &saver{path: c.Checkpoint.Path, team: team, parts: group != nil, fit: checkpoint.Fit{
 		Config: config, Samples: group.Total(views[0].Rows), Views: checkpoint.Views(views), Fingerprint: sum,
-		ExtraLoss: c.ExtraLoss != nil, Known: sumOfKnown(c), Anchors: c.Anchors, StartLabels: c.StartLabels,
+		ExtraLoss: c.ExtraLoss != nil, Known: sumOfKnown(c), Anchors: c.Anchors, StartLabels: labels,
 	}}
 	for _, p := range c.StartAnchors {
 		s.fit.StartAnchors = append(s.fit.StartAnchors, linalg.Values(p))

@@ -110,22 +110,36 @@ func joinRanks(c *Config, group *ranks.Group, n int, views []View, goesOn bool) 
 	if err := checkRanks(c, views, sized.searched(all) || c.samples(all)); err != nil {
 		return err
 	}
-	if c.Known, err = gatherLabels(group, "Known", c.Known, n); err == nil && !goesOn {
+	if c.Known, err = gatherLabels(group, "Known", c.Known, n); err != nil {
+		return err
+	}
+	// Each rank keeps the start labels of its samples, unless it gets all samples.
+	switch {
+	case goesOn && !sized.searched(all) && !c.samples(all) && c.StartLabels != nil:
+		c.StartLabels = c.StartLabels[group.First() : group.First()+n]
+	case goesOn:
+	case sized.searched(all):
 		c.StartLabels, err = gatherLabels(group, "StartLabels", c.StartLabels, n)
+	default:
+		err = checkLabels("StartLabels", c.StartLabels, n)
 	}
 	return err
 }
 
 // gatherLabels returns the labels of the samples of all ranks; nil if there are none. This rank has n samples.
 func gatherLabels(group *ranks.Group, name string, labels []int, n int) ([]int, error) {
-	if labels == nil {
-		return nil, nil
-	}
-	if len(labels) != n {
-		return nil, fmt.Errorf("largemvc: Config.%s has %d labels for the %d samples of this rank", name, len(labels), n)
+	if err := checkLabels(name, labels, n); err != nil || labels == nil {
+		return nil, err
 	}
 	all, err := ranks.GatherAll(group, name, labels, group.Total(n))
 	return all, withName(err)
+}
+
+func checkLabels(name string, labels []int, n int) error {
+	if labels != nil && len(labels) != n {
+		return fmt.Errorf("largemvc: Config.%s has %d labels for the %d samples of this rank", name, len(labels), n)
+	}
+	return nil
 }
 
 // gather returns the views of the samples of all ranks, so few that their neighbours are searched among all of them: every rank

@@ -225,9 +225,13 @@ func (r *run) subsample(ctx context.Context) (*run, error) {
 	c.Known = nil // known labels are used after the training, for all samples
 	chosen := drawn(&c, n, 0)
 	if labels := c.StartLabels; r.state == nil && labels != nil {
-		c.StartLabels = make([]int, len(chosen))
-		for k, i := range chosen {
-			c.StartLabels[k] = labels[i]
+		var own []int
+		for _, i := range r.group.Here(chosen, len(labels)) {
+			own = append(own, labels[i])
+		}
+		var err error
+		if c.StartLabels, err = ranks.GatherAll(r.group, "StartLabels of the draw", own, len(chosen)); err != nil {
+			return nil, withName(err)
 		}
 	}
 	some, err := r.subset(ctx, chosen)

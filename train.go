@@ -75,9 +75,6 @@ func trainOptions(c *Config, m *meter.Meter, saver *saver) train.Options {
 func (p *problem[T]) start(ctx context.Context, restart int) (*cluster.Point, error) {
 	in := p.in
 	start := startOf(p.config, in.data.group, in, p.config.Seed+uint64(restart))
-	if group := in.data.group; group != nil && start.Labels != nil { // labels of the samples of all ranks
-		start.Labels = start.Labels[group.First() : group.First()+in.data.samples]
-	}
 	start.Device, start.Labels = in.device.Rows(), view.Along(in.Order, start.Labels)
 	return cluster.FirstAnchors(ctx, in.X, in.StartRows, in.Sources, start)
 }

@@ -183,7 +183,8 @@ func (o *fitOptions) check() error {
 		}
 	}
 	disk := map[string]bool{
-		"report": o.report != "", "trust": o.trust != "", "features": o.features != 0, "set Float64=true": o.config.Float64,
+		"report": o.report != "" && !o.mpi, "trust": o.trust != "", "features": o.features != 0,
+		"set Float64=true": o.config.Float64,
 	}
 	if err := o.checkDisk("fit", disk); err != nil {
 		return err

@@ -3,13 +3,15 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,14 +20,14 @@ import (
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/internal/progress"
 	"github.com/largemvc/largemvc/internal/ranks"
-	"github.com/largemvc/largemvc/machine"
+	"github.com/largemvc/largemvc/report"
 	"github.com/largemvc/largemvc/score"
 )
 
 // withMPI are the flags that may stand beside -mpi.
 var withMPI = []string{"mpi", "set", "config", "write-config", "data", "leave-out", "missing-rows", "max-memory", "out",
 	"outliers", "save", "json", "quiet", "clusters", "preset", "epochs", "seed", "checkpoint", "overwrite", "resume", "workers",
-	"grace", "known", "labels", "start", "from-disk"}
+	"grace", "known", "labels", "start", "from-disk", "mask", "id", "report"}
 
 // checkMPI refuses what several processes cannot do.
 func (o *fitOptions) checkMPI() error {
@@ -34,7 +36,7 @@ func (o *fitOptions) checkMPI() error {
 	}
 	for name := range o.given {
 		if !strings.HasPrefix(name, "set ") && !slices.Contains(withMPI, name) {
-			return usagef("fit: -%s cannot be given with -mpi", name)
+			return usagef("fit: -%s cannot be given with -mpi: leave out one of them", name)
 		}
 	}
 	if o.config.Float64 || o.config.NoStructure {
@@ -43,16 +45,24 @@ func (o *fitOptions) checkMPI() error {
 	if err := o.checkMPILabels(); err != nil {
 		return err
 	}
+	if o.out == standard || o.save == standard || o.report == standard || o.writeTo == standard {
+		return usagef("fit: with -mpi give -out, -save, -report and -write-config a file")
+	}
+	return o.checkShards("fit")
+}
+
+// checkShards refuses data and classes that several processes cannot read.
+func (o *dataOptions) checkShards(command string) error {
 	for _, path := range o.data {
 		if path == standard {
-			return usagef("fit: -mpi does not read standard input")
+			return usagef("%s: -mpi does not read standard input", command)
 		}
 		if strings.Count(path, "%d") > 1 {
-			return usagef("fit: -data %s has %%d more than once", path)
+			return usagef("%s: -data %s has %%d more than once", command, path)
 		}
 	}
-	if o.out == standard || o.save == standard || o.writeTo == standard {
-		return usagef("fit: with -mpi give -out, -save and -write-config a file")
+	if _, err := os.Stat(o.labels); o.classesFile() && err != nil {
+		return usagef("%s: -labels %s is no file: with -mpi give a table of the classes of all samples", command, o.labels)
 	}
 	return nil
 }
@@ -63,39 +73,30 @@ func (o *fitOptions) checkMPILabels() error {
 		return usagef("fit: -mpi reads no classes to count: say with -clusters how many clusters there are, or give " +
 			"-labels a file")
 	}
-	if _, err := os.Stat(o.labels); o.classesFile() && err != nil {
-		return usagef("fit: -labels %s is no file: with -mpi give a table of the classes of all samples", o.labels)
-	}
 	if o.knownColumn != "" {
-		return usagef("fit: -known %s is no file: with -mpi give a table of labels with a column sample", o.knownColumn)
+		return usagef("fit: -known %s is no file: with -mpi give a table of labels with ids, or with a column "+
+			"sample", o.knownColumn)
 	}
 	return nil
 }
 
 // classesFile says whether -labels names a file of several processes.
-func (o *fitOptions) classesFile() bool { return o.labels != "" && o.labels != "none" }
-
-// world is the processes of a job.
-type world interface {
-	machine.Comm
-	String() string
-	Close() error
-}
+func (o *dataOptions) classesFile() bool { return o.labels != "" && o.labels != "none" }
 
 // onEpoch, if not nil, sees what a process reports of its fit.
 var onEpoch func(rank int, e largemvc.Progress)
 
-// runFitMPI is runFit for one of several processes. An error ends all of them.
-func runFitMPI(ctx context.Context, o *fitOptions, stdout, stderr io.Writer) (err error) {
+// inJob joins the processes of a job and does the work of this one. An error or a panic of one process ends all of them. after
+// returns what follows the error in the message.
+func inJob(stderr io.Writer, after func() string, work func(w world) error) error {
 	w, err := joinMPI()
 	if err != nil {
 		return err
 	}
-	rank := w.Rank()
 	fail := func(err error) {
 		var other *ranks.Error // which that rank has said, and rank 0 says again
-		if !errors.As(err, &other) || rank == 0 {
-			fmt.Fprintf(stderr, "largemvc: rank %d: %s%s\n", rank, oneLine(err), o.goOn())
+		if !errors.As(err, &other) || w.Rank() == 0 {
+			fmt.Fprintf(stderr, "largemvc: rank %d: %s%s\n", w.Rank(), oneLine(err), after())
 		}
 		w.Abort(err)
 	}
@@ -105,47 +106,59 @@ func runFitMPI(ctx context.Context, o *fitOptions, stdout, stderr io.Writer) (er
 			fail(fmt.Errorf("panic: %v", p))
 		}
 	}()
-	o.noteCheckpoint()
-	defer context.AfterFunc(ctx, func() {
-		// Of a job that a signal ends, or a launcher because another process has died, two say how to go on.
-		if rank < 2 {
-			fmt.Fprintf(stderr, "largemvc: rank %d: a signal ends the job%s\n", rank, o.goOn())
+	if err := work(w); err != nil {
+		fail(err)
+		return err
+	}
+	return nil
+}
+
+// runFitMPI is runFit for one of several processes.
+func runFitMPI(ctx context.Context, o *fitOptions, stdout, stderr io.Writer) error {
+	var ended error
+	err := inJob(stderr, o.goOn, func(w world) error {
+		rank := w.Rank()
+		o.noteCheckpoint()
+		defer context.AfterFunc(ctx, func() {
+			// Of a job that a signal ends, or a launcher because another process has died, two say how to go on.
+			if rank < 2 {
+				fmt.Fprintf(stderr, "largemvc: rank %d: a signal ends the job%s\n", rank, o.goOn())
+			}
+		})()
+		defer o.endInTime(ctx, stderr, fmt.Sprintf("largemvc: rank %d", rank))()
+		result, in, early, err := o.fitRank(ctx, w, stderr)
+		if err != nil {
+			return err
 		}
-	})()
-	defer o.endInTime(ctx, stderr, fmt.Sprintf("largemvc: rank %d", rank))()
-	result, in, ended, err := o.fitRank(ctx, w, stderr)
-	if err != nil {
-		fail(err)
-		return err
+		if early != nil {
+			o.keepFiles(stderr)
+		}
+		if err := in.closing(o.writeRank(ctx, w, in, result, early != nil, stdout)); err != nil {
+			return err
+		}
+		ended = o.endedRank(ctx, rank, result, early)
+		return w.Close()
+	})
+	if err == nil {
+		return ended
 	}
-	if ended != nil {
-		o.keepFiles(stderr)
-	}
-	if err := in.closing(o.writeRank(w, in, result, ended != nil, stdout)); err != nil {
-		fail(err)
-		return err
-	}
+	return err
+}
+
+// endedRank returns what a process says of a training that ended early.
+func (o *fitOptions) endedRank(ctx context.Context, rank int, c *largemvc.Clustering, ended error) error {
 	var other *ranks.Error
 	switch {
 	case ended == nil:
+		return nil
 	case rank > 0:
-		ended = errQuiet
+		return errQuiet
 	case ctx.Err() != nil || errors.Is(ended, context.Canceled):
-		ended = fmt.Errorf("cancelled after %d epochs; the result is of that state%s", result.Epochs, o.goOn())
+		return fmt.Errorf("cancelled after %d epochs; the result is of that state%s", c.Epochs, o.goOn())
 	case errors.As(ended, &other):
-		ended = fmt.Errorf("%w%s", ended, o.goOn())
-	default:
-		ended = fmt.Errorf("rank 0: %s%s", oneLine(ended), o.goOn())
+		return fmt.Errorf("%w%s", ended, o.goOn())
 	}
-	return joinedErrors(w.Close(), ended)
-}
-
-// joinedErrors is errors.Join that leaves a single error as it is.
-func joinedErrors(a, b error) error {
-	if a == nil {
-		return b
-	}
-	return errors.Join(a, b)
+	return fmt.Errorf("rank 0: %s%s", oneLine(ended), o.goOn())
 }
 
 // errQuiet is an error that another process says.
@@ -177,17 +190,14 @@ func (o *fitOptions) fitRank(
 		}
 	}
 	began := time.Now()
-	options := o.options(32)
-	options.Labels, options.NoLabels, options.NoIDs = "", true, true
-	options.MissingRows = false // which takes a pass over all rows; those of this process are looked at once they are here
-	data, err := openShards(ctx, o.data, options)
+	data, err := o.openShards(ctx, false)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	n := data.samples()
-	lo, hi, err := comm.Share(n, rank, w.Size())
+	in = data.input()
+	lo, hi, err := comm.Share(in.samples, rank, w.Size())
 	if err != nil {
-		return nil, nil, nil, errors.Join(err, data.close())
+		return nil, nil, nil, in.closing(err)
 	}
 	if o.quiet || rank > 0 {
 		stderr = io.Discard
@@ -195,25 +205,19 @@ func (o *fitOptions) fitRank(
 	out := progress.New(stderr, "epoch")
 	defer out.End()
 	o.sayRanks(stderr, w, data)
-	in = &input{samples: n}
 	if o.fromDisk {
-		in.close = data.close
 		in.views, err = data.onDisk(ctx, lo, hi, o.missingRows)
 	} else {
 		in.views, err = data.read(ctx, lo, hi, o.config.Machine.Workers, o.missingRows)
-		err = errors.Join(err, data.close())
+	}
+	if err == nil {
+		err = o.readLabelsOf(ctx, in, lo, hi)
 	}
 	if err != nil {
 		return nil, nil, nil, in.closing(err)
 	}
-	for _, v := range data.views {
-		in.dims, in.names = append(in.dims, v.cols), append(in.names, v.name)
-		in.reading.Views = append(in.reading.Views, dataset.ViewReading{
-			Name: v.name, Samples: v.rows, Features: v.cols, Source: v.source, Named: v.features != nil,
-		})
-	}
-	if err := o.readLabelsOf(ctx, in, lo, hi); err != nil {
-		return nil, nil, nil, in.closing(err)
+	if rank > 0 && in.ids != nil {
+		in.ids = slices.Clone(in.ids[lo:hi])
 	}
 	in.readFor = time.Since(began)
 	o.config.Machine.Comm, o.config.Machine.Overwrite = w, !o.fromDisk
@@ -253,7 +257,13 @@ func (o *fitOptions) sayRanks(stderr io.Writer, w world, data *shards) {
 // readLabelsOf reads the labels of all kinds for a process that has samples [lo, hi).
 func (o *fitOptions) readLabelsOf(ctx context.Context, in *input, lo, hi int) error {
 	// The classes of -labels come first: where both are given, they count the clusters, as for one process.
-	if err := errors.Join(o.readClassesOf(ctx, in), o.readKnown(ctx, in)); err != nil {
+	if err := o.readClassesOf(ctx, in); err != nil {
+		return err
+	}
+	if o.resume == "" {
+		o.config.Clusters = cmp.Or(o.config.Clusters, in.classes)
+	}
+	if err := o.readKnown(ctx, in); err != nil {
 		return err
 	}
 	if o.config.Known != nil {
@@ -263,75 +273,155 @@ func (o *fitOptions) readLabelsOf(ctx context.Context, in *input, lo, hi int) er
 		return nil
 	}
 	anchors := cmp.Or(o.config.Anchors, o.config.Clusters)
-	labels, err := o.readStartLabels(ctx, o.start, in.samples, anchors, nil)
+	if in.ids == nil && filepath.Ext(o.start) == arrayEnding {
+		var err error
+		o.config.StartLabels, err = startRows(ctx, o.start, in.samples, lo, hi, anchors)
+		return err
+	}
+	labels, err := o.readStartLabels(ctx, o.start, in.samples, anchors, in.ids)
 	if err == nil {
 		o.config.StartLabels = labels[lo:hi]
 	}
 	return err
 }
 
-// readClassesOf reads the classes of the samples of all processes, with which -labels has the clusters compared.
-func (o *fitOptions) readClassesOf(ctx context.Context, in *input) error {
+// startRows reads from an array of n labels from 0 to m−1 those of samples [lo, hi) alone.
+func startRows(ctx context.Context, path string, n, lo, hi, m int) ([]int, error) {
+	name := strings.TrimSuffix(filepath.Base(path), arrayEnding)
+	set, err := dataset.OpenRows(ctx, []string{path}, dataset.Options{
+		Views: []string{name}, NoLabels: true, NoIDs: true, Orientation: dataset.RowsAreSamples,
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer set.Close()
+	if rows, d := set.Views[0].Dims(); rows != n || d != 1 {
+		return nil, fmt.Errorf("%s: is %d×%d, want a label for each of the %d samples", path, rows, d, n)
+	}
+	x, labels := make([]float32, hi-lo), make([]int, hi-lo)
+	if err := set.Views[0].ReadRows(ctx, lo, x); err != nil {
+		return nil, err
+	}
+	for i, l := range x {
+		if labels[i] = int(l); float32(labels[i]) != l || labels[i] < 0 || labels[i] >= m {
+			return nil, fmt.Errorf("%s: the label %g of sample %d is not a whole number from 0 to %d", path, l, lo+i, m-1)
+		}
+	}
+	return labels, nil
+}
+
+// readClassesOf reads the classes of the samples of all processes, which -labels compares with the clusters.
+func (o *dataOptions) readClassesOf(ctx context.Context, in *input) error {
 	if !o.classesFile() {
 		return nil
 	}
-	read, err := dataset.ReadLabels(ctx, o.labels, dataset.Options{Header: o.header, NoIDs: o.id == "none"})
+	options := o.options(32)
+	read, err := dataset.ReadLabels(ctx, o.labels, dataset.Options{Header: o.header, IDs: options.IDs, NoIDs: options.NoIDs})
 	if err != nil {
 		return err
 	}
-	rows, _, err := read.Align(o.data[0], nil, in.samples)
+	rows, _, err := read.Align(o.data[0], in.ids, in.samples)
 	for _, row := range rows {
 		in.labels = append(in.labels, read.Labels[row])
 	}
 	in.classNames, in.classes = read.Names, len(read.Names)
-	if o.resume == "" {
-		o.config.Clusters = cmp.Or(o.config.Clusters, in.classes)
-	}
 	return err
 }
 
 // writeRank writes what the flags ask for: rank 0 all that there is one of. unfinished says that the training did not finish.
-func (o *fitOptions) writeRank(w world, in *input, c *largemvc.Clustering, unfinished bool, stdout io.Writer) error {
-	classes, err := wholeClasses(w, in, c.Classes)
-	if err != nil {
+func (o *fitOptions) writeRank(
+	ctx context.Context, w world, in *input, c *largemvc.Clustering, unfinished bool, stdout io.Writer,
+) error {
+	if err := o.writeRankLabels(w, in, c, unfinished); err != nil {
 		return err
 	}
-	if err := o.writeRankLabels(w, in, c, classes, unfinished); err != nil {
+	if err := in.countMissing(w); err != nil {
 		return err
 	}
-	if o.missingRows {
-		if err := in.countMissing(w); err != nil {
-			return err
-		}
-	}
-	labels, err := wholeLabels(w, in, c)
-	if err != nil {
-		return err
-	}
+	whole := *c
+	whole.Labels, whole.Confidence, whole.Outlier, whole.StartLabels = nil, nil, nil, nil // not of one process
 	sizes := make([]int, len(c.Sizes))
 	for _, l := range c.Labels {
 		sizes[l]++
 	}
-	if sizes, err = summed(w, sizes); err != nil || w.Rank() > 0 {
+	sizes, err := summed(w, sizes)
+	if err == nil && in.labels != nil {
+		whole.Labels, err = ranks.ToFirst(w, c.Labels)
+	}
+	if err == nil {
+		whole.Classes, err = wholeClasses(w, c.Classes)
+	}
+	if err != nil || w.Rank() > 0 {
 		return err
 	}
 	save := o.output("save")
 	if err := save.write(stdout, func(to io.Writer) error { _, err := c.WriteTo(to); return err }, c.Save); err != nil {
 		return err
 	}
-	if err := o.writeConfig(stdout); err != nil {
+	if err := errors.Join(o.writeConfig(stdout), o.writeSample(ctx, in, &whole)); err != nil {
 		return err
 	}
-	whole := *c
-	whole.Labels, whole.Confidence, whole.Outlier, whole.Classes = labels, nil, nil, classes // not of one process
-	whole.StartLabels = nil
 	o.config.Machine.Comm = nil
 	r, err := newSummary(o, in, &whole, in.readFor)
 	if err != nil {
 		return err
 	}
-	r.ClusterSizes = sizes
+	if r.ClusterSizes = sizes; r.Labels == nil {
+		r.IDs = nil
+	}
 	return r.print(stdout, o.json)
+}
+
+// wholeClasses returns on rank 0 the classes of the samples of all processes; nil without known labels.
+func wholeClasses(w world, c *score.Classes) (*score.Classes, error) {
+	if c == nil {
+		return nil, nil
+	}
+	out := *c
+	var err error
+	if out.Labels, err = ranks.ToFirst(w, c.Labels); err == nil && c.Confidence != nil {
+		out.Confidence, err = ranks.ToFirst(w, c.Confidence)
+	}
+	return &out, err
+}
+
+// sampled is the most samples of a report on the samples of several processes.
+const sampled = 20_000
+
+// writeSample writes -report, on samples that are drawn at random. Process 0 reads them from the files again.
+func (o *fitOptions) writeSample(ctx context.Context, in *input, c *largemvc.Clustering) error {
+	if o.report == "" {
+		return nil
+	}
+	ctx = context.WithoutCancel(ctx)
+	rng, chosen := rand.New(rand.NewPCG(o.config.Seed, sampled)), make([]int, min(in.samples, sampled))
+	for k := range chosen { // one of each stretch of samples
+		lo, hi := in.samples*k/len(chosen), in.samples*(k+1)/len(chosen)
+		chosen[k] = lo + rng.IntN(hi-lo)
+	}
+	some, err := *in, error(nil)
+	if some.views, err = in.shards.take(ctx, chosen, o.missingRows); err != nil {
+		return err
+	}
+	some.ids, some.labels = make([]string, len(chosen)), nil
+	for k, i := range chosen {
+		if some.ids[k] = strconv.Itoa(i); in.ids != nil {
+			some.ids[k] = in.ids[i]
+		}
+		if in.labels != nil {
+			some.labels = append(some.labels, in.labels[i])
+		}
+	}
+	p := pageOptions(&some, o.data, in.readFor, progress.New(io.Discard, ""))
+	p.Seed, p.Workers = o.config.Seed, o.config.Machine.Workers
+	p.Facts = append(p.Facts, report.Fact{Name: "samples here", Value: fmt.Sprintf(
+		"%d of the %d of the fit, drawn at random, with the labels of the model", len(chosen), in.samples)})
+	for _, text := range newClassified(c.Classes, o.classNames, in.ids).lines() {
+		p.Facts = append(p.Facts, report.Fact{Name: "classes", Value: text})
+	}
+	return o.output("report").save(nil, func(w io.Writer) error {
+		return report.WritePredictions(ctx, w, c.Predictor, some.views, p)
+	})
 }
 
 // countMissing sets the share of the view rows that are absent, of those of all processes.
@@ -352,150 +442,32 @@ func (in *input) countMissing(w world) error {
 	return err
 }
 
-// summed returns the sums of numbers of all processes.
-func summed(w world, own []int) ([]int, error) {
-	mine, all := make([]byte, 8*len(own)), make([]byte, 8*len(own)*w.Size())
-	for k, x := range own {
-		binary.LittleEndian.PutUint64(mine[8*k:], uint64(x))
-	}
-	if err := w.AllGather(context.Background(), mine, slices.Repeat([]int{len(mine)}, w.Size()), all); err != nil {
-		return nil, err
-	}
-	out := make([]int, len(own))
-	for k := range len(own) * w.Size() {
-		out[k%len(own)] += int(binary.LittleEndian.Uint64(all[8*k:]))
-	}
-	return out, nil
-}
-
 // writeRankLabels writes -out: each process its own file, or rank 0 the labels of all.
-func (o *fitOptions) writeRankLabels(
-	w world, in *input, c *largemvc.Clustering, classes *score.Classes, unfinished bool,
-) error {
+func (o *fitOptions) writeRankLabels(w world, in *input, c *largemvc.Clustering, unfinished bool) error {
 	if o.out == "" {
 		return nil
 	}
-	own := packed(o.marked(c), c)
 	lo, hi, err := comm.Share(in.samples, w.Rank(), w.Size())
 	if err != nil {
 		return err
 	}
-	if strings.Contains(o.out, "%d") {
-		columns := unpacked(own, c)
-		columns[0].Data = numbers(lo, hi)
-		columns = append(columns, classColumns(c.Classes, o.classNames)...)
-		part := &output{path: numbered(o.out, w.Rank()), unfinished: unfinished}
-		part.partial = &output{path: part.path + partialEnding}
-		return part.writeTable(nil, columns...)
+	var ids []string
+	if in.ids != nil {
+		ids = in.ids[:hi-lo] // rank 0 has all ids, and lo is 0
 	}
-	all, err := gathered(w, in.samples, 3, own)
-	if err != nil || w.Rank() > 0 {
-		return err
-	}
-	columns := append(unpacked(all, c), classColumns(classes, o.classNames)...)
-	return o.output("out").writeTable(nil, columns...)
-}
-
-// gathered returns on rank 0 the numbers of all samples, width for each. Each process gives the numbers of its samples.
-func gathered(w world, samples, width int, own []float64) (all []float64, err error) {
-	for r := range w.Size() {
-		from, to, err := comm.Share(samples, r, w.Size())
-		if err != nil {
-			return nil, err
-		}
-		raw := make([]byte, 8*width*(to-from))
-		if r == w.Rank() {
-			if _, err := binary.Encode(raw, binary.LittleEndian, own); err != nil {
-				return nil, err
+	own := append(labelColumns(ids, o.marked(c), figure{"confidence", c.Confidence}, figure{"remoteness", c.Remoteness}),
+		classColumns(c.Classes, o.classNames)...)
+	for _, column := range own {
+		for i := range hi - lo {
+			if column.Name == "sample" {
+				column.Data.([]int)[i] += lo
 			}
 		}
-		if err := w.Broadcast(context.Background(), r, raw); err != nil {
-			return nil, err
-		}
-		part := make([]float64, width*(to-from))
-		if _, err := binary.Decode(raw, binary.LittleEndian, part); err != nil {
-			return nil, err
-		}
-		all = append(all, part...)
 	}
-	return all, nil
-}
-
-// wholeLabels returns on rank 0 the labels of all samples where there are classes to compare them with, else nil.
-func wholeLabels(w world, in *input, c *largemvc.Clustering) ([]int, error) {
-	if in.labels == nil {
-		return nil, nil
+	if strings.Contains(o.out, "%d") {
+		part := &output{path: numbered(o.out, w.Rank()), unfinished: unfinished}
+		part.partial = &output{path: part.path + partialEnding}
+		return part.writeTable(nil, own...)
 	}
-	own := make([]float64, len(c.Labels))
-	for i, l := range c.Labels {
-		own[i] = float64(l)
-	}
-	all, err := gathered(w, in.samples, 1, own)
-	out := make([]int, len(all))
-	for i, l := range all {
-		out[i] = int(l)
-	}
-	return out, err
-}
-
-// wholeClasses returns on rank 0 the classes of the samples of all processes; nil without known labels.
-func wholeClasses(w world, in *input, c *score.Classes) (*score.Classes, error) {
-	if c == nil {
-		return nil, nil
-	}
-	own := make([]float64, 0, 2*len(c.Labels))
-	for i, l := range c.Labels {
-		own = append(own, float64(l), 0)
-		if c.Confidence != nil {
-			own[2*i+1] = c.Confidence[i]
-		}
-	}
-	all, err := gathered(w, in.samples, 2, own)
-	out := *c
-	out.Labels, out.Confidence = nil, nil
-	for i := 0; i < len(all); i += 2 {
-		if out.Labels = append(out.Labels, int(all[i])); c.Confidence != nil {
-			out.Confidence = append(out.Confidence, all[i+1])
-		}
-	}
-	return &out, err
-}
-
-// packed are labels with confidence and remoteness, three numbers a sample. What the result lacks is 0.
-func packed(labels []int, c *largemvc.Clustering) []float64 {
-	out := make([]float64, 3*len(labels))
-	for i, l := range labels {
-		out[3*i] = float64(l)
-		if c.Confidence != nil {
-			out[3*i+1] = c.Confidence[i]
-		}
-		if c.Remoteness != nil {
-			out[3*i+2] = c.Remoteness[i]
-		}
-	}
-	return out
-}
-
-// unpacked returns the columns of packed numbers, without those that a result lacks.
-func unpacked(x []float64, c *largemvc.Clustering) []dataset.Column {
-	labels, sure, far := make([]int, len(x)/3), make([]float64, len(x)/3), make([]float64, len(x)/3)
-	for i := range labels {
-		labels[i], sure[i], far[i] = int(x[3*i]), x[3*i+1], x[3*i+2]
-	}
-	if c.Confidence == nil {
-		sure = nil
-	}
-	if c.Remoteness == nil {
-		far = nil
-	}
-	return labelColumns(nil, labels, figure{"confidence", sure}, figure{"remoteness", far})
-}
-
-// numbers are those from lo to hi−1.
-func numbers(lo, hi int) []int {
-	out := make([]int, hi-lo)
-	for i := range out {
-		out[i] = lo + i
-	}
-	return out
+	return writeTables(o.output("out"), w, in.samples, own)
 }

@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/largemvc/largemvc/dataset"
 )
 
 // launchers are the commands that start processes together, of those that this machine has, with the variable in which a process
@@ -38,8 +40,12 @@ func launchers(t *testing.T) map[string][]string {
 
 // job is the command of some processes of fit -mpi.
 func job(t *testing.T, launcher []string, processes int, args string) *exec.Cmd {
-	all := append(slices.Clone(launcher[1:]), "-n", fmt.Sprint(processes), os.Args[0])
-	c := exec.CommandContext(t.Context(), launcher[0], append(all, strings.Fields("fit -mpi -workers 1 "+args)...)...)
+	return jobOf(t, launcher, processes, "fit", args)
+}
+
+func jobOf(t *testing.T, launcher []string, processes int, command, args string) *exec.Cmd {
+	all := append(slices.Clone(launcher[1:]), "-n", fmt.Sprint(processes), os.Args[0], command)
+	c := exec.CommandContext(t.Context(), launcher[0], append(all, strings.Fields("-mpi -workers 1 "+args)...)...)
 	c.Env = append(os.Environ(), asCommand+"=1")
 	return c
 }
@@ -473,5 +479,106 @@ func TestMPIFromDisk(t *testing.T) {
 				t.Errorf("%s, %s: other labels", name, l[0])
 			}
 		}
+	}
+}
+
+// TestMPIRecipe: the steps for large data write the files of one process: a fit on a sample, the labels of all, and some epochs
+// on all rows from these labels.
+func TestMPIRecipe(t *testing.T) {
+	folder := t.TempDir()
+	t.Chdir(folder)
+	writeShards(t, folder, 9000, 2700, 1, 6200, 99)
+	steps := []string{
+		"fit -clusters 4 -from-disk -set FitSamples=800 -epochs 3 -save NAME.model -out NAME-sample.csv",
+		"predict -model NAME.model -from-disk -out NAME.npy",
+		"fit -clusters 4 -from-disk -start NAME.npy -set Neighborhood.Exact=none -set Neighborhood.Landmarks=100 -epochs 3 " +
+			"-out NAME-labels.parquet -save NAME-2.model",
+	}
+	for _, step := range steps {
+		line := strings.ReplaceAll(step, "NAME", "one") + " -quiet -data x0.npy -data x1.npy"
+		if code, _, stderr := alone(t, line); code != 0 {
+			t.Fatal(step, stderr)
+		}
+	}
+	line := "-clusters 3 -start one.npy -data x0.npy -data x1.npy"
+	for _, l := range launchers(t) {
+		out, err := job(t, l, 3, line).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "is not a whole number from 0 to 2") {
+			t.Errorf("%s: a label too many: %v\n%s", l[0], err, out)
+		}
+		for _, step := range steps {
+			command, flags, _ := strings.Cut(strings.ReplaceAll(step, "NAME", "many"), " ")
+			out, err := jobOf(t, l, 3, command, flags+" -quiet -data x0-%d.npy -data x1.npy").CombinedOutput()
+			if err != nil {
+				t.Fatalf("%s: %v\n%s", step, err, out)
+			}
+		}
+		for _, name := range []string{"-sample.csv", ".npy", "-labels.parquet"} {
+			if contents(t, "many"+name) != contents(t, "one"+name) {
+				t.Errorf("%s: another %s", l[0], name)
+			}
+		}
+	}
+}
+
+// TestMPIMaskIDs: a mask and ids, by which known labels and the initial clustering are found, give the file of one process, from
+// one file and from two with parts of the rows. The report has the drawn samples.
+func TestMPIMaskIDs(t *testing.T) {
+	folder := t.TempDir()
+	t.Chdir(folder)
+	const n = 5000
+	x, ids, present := writeShards(t, folder, n), make([]string, n), make([]bool, 0, 2*n)
+	texts := map[string]string{"known.csv": "id,label\n", "start.csv": "id,label\n", "mask.csv": "x0,x1\n"}
+	for i := range n {
+		ids[i] = fmt.Sprintf("s%d", i*7919%n)
+		if i < 80 {
+			texts["known.csv"] += fmt.Sprintf("%s,class %d\n", ids[i], i%4)
+		}
+		texts["start.csv"] += fmt.Sprintf("%s,%d\n", ids[i], i%4)
+		texts["mask.csv"] += fmt.Sprintf("%d,%d\n", min(i%9, 1), min((i+1)%9, 1))
+		present = append(present, i%9 > 0, (i+1)%9 > 0)
+	}
+	for name, text := range texts {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, at := range map[string][2]int{"whole.npz": {0, n}, "part-0.npz": {0, 2700}, "part-1.npz": {2700, n}} {
+		lo, hi := at[0], at[1]
+		err := dataset.WriteNPZ(name, false, dataset.Array{Name: "ids", Data: ids[lo:hi]},
+			dataset.Array{Name: "X0", Shape: []int{hi - lo, 9}, Data: x[0][9*lo : 9*hi]},
+			dataset.Array{Name: "X1", Shape: []int{hi - lo, 6}, Data: x[1][6*lo : 6*hi]},
+			dataset.Array{Name: "present", Shape: []int{hi - lo, 2}, Data: present[2*lo : 2*hi]})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if status, _, stderr := runLine("inspect", "-manifest", "part-%d.npz"); status != exitOK {
+		t.Fatal(stderr)
+	}
+	const settings = " -clusters 4 -quiet -set Neighborhood.Exact=none -set Neighborhood.Landmarks=100 -epochs 2 -out "
+	for one, many := range map[string][]string{
+		"whole.npz -known known.csv -start start.csv": {"-data whole.npz", "-data part-%d.npz"},
+		"x0.npy x1.npy -mask mask.csv":                {"-data x0.npy -data x1.npy -report report.html"},
+	} {
+		code, _, stderr := alone(t, "fit "+one+settings+"one.csv")
+		if code != 0 {
+			t.Fatal(stderr)
+		}
+		_, flags, _ := strings.Cut(one, " -")
+		for _, l := range launchers(t) {
+			for _, data := range many {
+				line := data + " -" + flags + settings + "many.csv"
+				if out, err := job(t, l, 2, line).CombinedOutput(); err != nil {
+					t.Fatalf("%s: %v\n%s", line, err, out)
+				}
+				if contents(t, "many.csv") != contents(t, "one.csv") {
+					t.Errorf("%s %s: other labels", l[0], line)
+				}
+			}
+		}
+	}
+	if page := contents(t, "report.html"); !strings.Contains(page, "5000 of the 5000 of the fit") {
+		t.Error("the report does not say which samples it has")
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -20,87 +19,49 @@ import (
 	"github.com/largemvc/largemvc/score"
 )
 
-// predictFromDisk labels samples that are read block by block, and writes the labels as they are found. Labels are kept only
-// where there are classes to compare them with.
-func (o *predictOptions) predictFromDisk(
-	ctx context.Context, out *output, bar *progress.Bar, stdout, stderr io.Writer,
-) (err error) {
-	began := time.Now()
+// modelOfRows reads a model for samples that are read row by row.
+func (o *predictOptions) modelOfRows() (*largemvc.Predictor, error) {
 	model, err := largemvc.Load(o.model)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if by, err := views.Preparations(model); err != nil || by != nil {
-		return cmp.Or(err, errors.New("the model fills or transforms values, which then must be in memory: leave out -from-disk"))
+		return nil, cmp.Or(err, errors.New("the model fills or transforms values, which then must be in memory: leave out "+
+			"-from-disk and -mpi"))
 	}
-	model = model.WithMachine(machine.Options{Workers: o.workers, Device: o.device})
-	o.progress = readingProgress(bar, began)
-	set, err := dataset.OpenRows(ctx, o.data, o.options(32))
-	if err != nil {
-		return cancelled(ctx, err)
-	}
-	in, err := o.newDiskInput(set)
-	if err != nil {
-		return err
-	}
-	defer func() { err = in.closing(err) }()
-	if err := in.window(set, o.rows); err != nil {
-		return err
-	}
-	read := time.Now()
-	p := &prediction{
-		Model: o.model, Samples: in.samples, Views: len(in.views), Dims: in.dims, MissingRate: in.missing,
-		Clusters: model.Clusters, Float: bits(model.Config().Float64), Reading: &in.reading,
-		ClusterSizes: make([]int, model.Clusters), ReadSeconds: read.Sub(began).Seconds(),
-	}
-	label := func(w io.Writer) error {
-		b := bufio.NewWriterSize(w, 1<<16)
-		lines := &labelLines{first: o.rows.lo, array: filepath.Ext(out.path) == arrayEnding, classes: fieldsOf(model.ClassNames)}
-		named := false
-		var line []byte
-		err := model.AssignRows(ctx, in.views, func(first int, a *largemvc.Assignments) error {
-			p.Device, p.DeviceWhy = a.Ran.Device, a.Ran.Why
-			if !named {
-				b.WriteString(lines.head(in.samples, a))
-				named = true
+	return model.WithMachine(machine.Options{Workers: o.workers, Device: o.device}), nil
+}
+
+// labelRows writes the labels of samples to w.
+func (p *prediction) labelRows(
+	ctx context.Context, model *largemvc.Predictor, in *input, lines *labelLines, w io.Writer, bar *progress.Bar,
+) error {
+	b, began := bufio.NewWriterSize(w, 1<<16), time.Now()
+	var line []byte
+	err := model.AssignRows(ctx, in.views, func(first int, a *largemvc.Assignments) error {
+		if p.Device, p.DeviceWhy = a.Ran.Device, a.Ran.Why; first == 0 && lines.head > 0 {
+			b.WriteString(lines.heading(a))
+		}
+		for i, k := range a.Labels {
+			p.ClusterSizes[k]++
+			line = lines.add(line[:0], first, i, a)
+			if _, err := b.Write(line); err != nil {
+				return err
 			}
-			for i, k := range a.Labels {
-				p.ClusterSizes[k]++
-				line = lines.add(line[:0], first, i, a)
-				if _, err := b.Write(line); err != nil {
-					return err
-				}
-			}
-			if in.labels != nil {
-				p.Labels = append(p.Labels, a.Labels...)
-			}
-			bar.ShowLeft(first+len(a.Labels), in.samples, "labelling", time.Since(read), 0)
-			return nil
-		})
-		return errors.Join(err, b.Flush())
-	}
-	if out.path == "" {
-		err = label(io.Discard)
-	} else {
-		err = out.save(stdout, label)
-	}
-	bar.End()
-	if err != nil {
-		return cancelled(ctx, o.rows.placed(err))
-	}
-	p.PredictSeconds, p.PeakRSS = time.Since(read).Seconds(), peakMiB()
-	if err := p.score(in); err != nil {
-		return err
-	}
-	if out.path == standard {
-		stdout = stderr
-	}
-	return p.print(stdout, stderr, o.json)
+		}
+		if in.labels != nil {
+			p.Labels = append(p.Labels, a.Labels...)
+		}
+		bar.ShowLeft(first+len(a.Labels), lines.own.hi-lines.own.lo, "labelling", time.Since(began), 0)
+		return nil
+	})
+	return errors.Join(err, b.Flush())
 }
 
 // labelLines writes labels as lines of CSV, or as an array of them alone.
 type labelLines struct {
-	first   int // number of the first sample
+	own     rowRange // of the samples
+	head    int      // labels of the file, which begins with a head; 0: there is none
 	array   bool
 	classes []string // names, as in CSV
 }
@@ -110,7 +71,7 @@ func (l *labelLines) add(line []byte, first, i int, a *largemvc.Assignments) []b
 	if l.array {
 		return binary.LittleEndian.AppendUint64(line, uint64(a.Labels[i]))
 	}
-	line = strconv.AppendInt(line, int64(l.first+first+i), 10)
+	line = strconv.AppendInt(line, int64(l.own.lo+first+i), 10)
 	line = strconv.AppendInt(append(line, ','), int64(a.Labels[i]), 10)
 	if a.Confidence != nil {
 		line = strconv.AppendFloat(append(line, ','), a.Confidence[i], 'g', -1, 64)
@@ -119,10 +80,10 @@ func (l *labelLines) add(line []byte, first, i int, a *largemvc.Assignments) []b
 	return append(appendClass(line, a.Classes, l.classes, i), '\n')
 }
 
-// head returns what precedes the labels of n samples: of an array its header, else the names of the columns.
-func (l *labelLines) head(n int, a *largemvc.Assignments) string {
+// heading returns what precedes the labels: of an array its header, else the names of the columns.
+func (l *labelLines) heading(a *largemvc.Assignments) string {
 	if l.array {
-		return arrayHead(n)
+		return arrayHead(l.head)
 	}
 	head := "sample,label,"
 	if a.Confidence != nil {

@@ -30,6 +30,7 @@ type input struct {
 	reading    dataset.Reading
 	readFor    time.Duration // with -mpi
 	close      func() error  // of what is read while it is used; nil: nothing is
+	shards     *shards       // the rows of all processes; nil without -mpi
 }
 
 // closing adds the error of closing what was read to err.

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -129,7 +130,7 @@ func writeManifests(ctx context.Context, stdout io.Writer, patterns []string, o 
 			return err
 		}
 		s := &shards{}
-		err = s.add(ctx, pattern, files, o)
+		err = s.add(ctx, pattern, slices.Collect(slices.Chunk(files, 1)), o)
 		rows := rowsOf(s.sets)
 		if err = errors.Join(err, s.close()); err != nil {
 			return err

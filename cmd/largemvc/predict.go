@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"text/tabwriter"
 	"time"
@@ -31,6 +32,7 @@ type predictOptions struct {
 	workers   int
 	device    machine.Device
 	rows      rowRange
+	mpi       bool
 }
 
 const aboutPredict = `Usage: largemvc predict -model MODEL FILE… [flags]
@@ -55,6 +57,9 @@ func predictFlags(o *predictOptions) *flags {
 	o.diskFlags(f, "labels are written as they are\nfound, without ids")
 	f.value(&o.rows, "rows", "`FIRST:END`, with -from-disk: label only the rows from FIRST to END-1, a part for each of "+
 		"several machines;\nby default all")
+	f.bool(&o.mpi, "mpi", "label together with the other processes of mpirun, srun or the mpi-operator, each a part of the "+
+		"rows,\nas with -from-disk. %d in -data FILE stands for the numbers of the parts, in -out FILE for the process "+
+		"(docs/mpi.md)")
 	f.bool(&o.json, "json", "print one JSON object instead of the summary; unknown values are null")
 	f.bool(&o.quiet, "quiet", "show no progress on standard error")
 	f.int(&o.workers, "workers", 0, "`N` threads; 0: all cores")
@@ -129,6 +134,9 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 		embedding: output{flag: "embedding", path: o.embedding}, trust: output{flag: "trust", path: o.trust},
 		memberships: output{flag: "memberships", path: o.members},
 	}
+	if err := o.checkMPI(f); err != nil {
+		return err
+	}
 	if err := o.checkFlags(stdout, files); err != nil {
 		return err
 	}
@@ -164,6 +172,10 @@ func (o *predictOptions) checkFlags(stdout io.Writer, files *predictOutputs) err
 	outputs := []*output{&files.labels, &files.page, &files.embedding, &files.trust, &files.memberships}
 	if err := o.checkModel("predict", stdout, outputs...); err != nil {
 		return err
+	}
+	if o.fromDisk && filepath.Ext(o.out) == ".parquet" {
+		return usagef("predict: -out %s: Parquet needs all labels in memory: leave out -from-disk and -mpi, or name a file "+
+			".csv or .npy", o.out)
 	}
 	if o.rows.hi > 0 && !o.fromDisk {
 		return usagef("predict: -rows is for -from-disk")

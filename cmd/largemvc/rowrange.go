@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/comm"
 )
 
 // rowRange is a flag.Value, FIRST:END: the rows from FIRST to END−1. The zero value stands for all.
@@ -27,34 +28,17 @@ func (r *rowRange) Set(s string) error {
 	return nil
 }
 
-// window leaves in the input only the samples of a range.
-func (in *input) window(set *dataset.RowSet, r rowRange) error {
-	if r.hi == 0 {
-		return nil
-	}
+// share leaves in the input only the samples of a range, and returns the rows of this process among them.
+func (in *input) share(w world, r rowRange) (own rowRange, err error) {
 	if r.hi > in.samples {
-		return usagef("predict: -rows %d:%d is beyond the %d samples of the data", r.lo, r.hi, in.samples)
+		return own, usagef("predict: -rows %d:%d is beyond the %d samples of the data", r.lo, r.hi, in.samples)
 	}
-	absent := 0
-	for v, rows := range set.Views {
-		x := largemvc.RowsView(&rowsBetween{rows, r}).Named(rows.Name).WithFeatures(rows.Features)
-		has := make([]bool, r.hi-r.lo)
-		for i := range has {
-			if has[i] = in.views[v].Has(r.lo + i); !has[i] {
-				absent++
-			}
-		}
-		if set.Present != nil {
-			x = x.WithPresent(has)
-		}
-		in.views[v] = x
-	}
-	in.samples = r.hi - r.lo
-	in.missing = float64(absent) / float64(in.samples*len(in.views))
-	if in.labels != nil {
+	r.hi = cmp.Or(r.hi, in.samples)
+	if in.samples = r.hi - r.lo; in.labels != nil {
 		in.labels = in.labels[r.lo:r.hi]
 	}
-	return nil
+	lo, hi, err := comm.Share(in.samples, w.Rank(), w.Size())
+	return rowRange{r.lo + lo, r.lo + hi}, err
 }
 
 // placed says of an error in a range where its row 0 is.
@@ -62,7 +46,7 @@ func (r rowRange) placed(err error) error {
 	if err == nil || r.lo == 0 {
 		return err
 	}
-	return fmt.Errorf("with -rows %d:%d, row 0 being row %d of the data: %w", r.lo, r.hi, r.lo, err)
+	return fmt.Errorf("rows %d:%d, row 0 being row %[1]d of the data: %[3]w", r.lo, r.hi, err)
 }
 
 // rowsBetween are the rows of a source in a range.

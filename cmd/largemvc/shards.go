@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,8 @@ import (
 type shards struct {
 	sets  []*dataset.RowSet
 	views []shardedView
+	ids   []string // of all samples; nil: they have none
+	alone bool     // one process reads them
 }
 
 // shardedView is one view.
@@ -26,36 +29,84 @@ type shardedView struct {
 	rows, cols   int
 	features     []string
 	parts        []*dataset.Rows
+	has          []bool // the rows that masks say are there; those beyond its end are
+}
+
+// openShards opens the data for several processes, or for one alone. Labels for several are in files of their own.
+func (o *dataOptions) openShards(ctx context.Context, alone bool) (*shards, error) {
+	options := o.options(32)
+	if alone {
+		s := &shards{alone: true}
+		return s.closing(s.add(ctx, "", [][]string{o.data}, options))
+	}
+	options.Labels, options.NoLabels = "", true
+	options.MissingRows = false // finding them takes a pass over all rows; each process looks at its own
+	return openShards(ctx, o.data, options)
 }
 
 // openShards opens what -data names. A path with %d stands for the files 0, 1, … that its manifest lists.
 func openShards(ctx context.Context, paths []string, o dataset.Options) (*shards, error) {
 	s := &shards{}
+	if !slices.ContainsFunc(paths, isPattern) {
+		return s.closing(s.add(ctx, "", [][]string{paths}, o))
+	}
+	if o.MaskFile != "" {
+		return nil, usagef("-mask cannot be given with %%d in -data: write absent rows as NaN and give -missing-rows")
+	}
 	for _, pattern := range paths {
 		if err := s.open(ctx, pattern, o); err != nil {
-			return nil, errors.Join(err, s.close())
+			return s.closing(err)
 		}
 	}
 	for _, v := range s.views {
-		if v.rows != s.views[0].rows {
-			return nil, errors.Join(fmt.Errorf("%s has %d rows, %s has %d", v.source, v.rows, s.views[0].source, s.views[0].rows),
-				s.close())
+		if v.rows != s.samples() {
+			return s.closing(fmt.Errorf("%s has %d rows, %s has %d", v.source, v.rows, s.views[0].source, s.samples()))
 		}
 	}
 	return s, nil
 }
 
+// isPattern says whether a path stands for several files.
+func isPattern(path string) bool { return strings.Contains(path, "%d") }
+
+// closing returns s, or closes it after an error.
+func (s *shards) closing(err error) (*shards, error) {
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+// input returns what is known of the data before their rows are read.
+func (s *shards) input() *input {
+	set := s.sets[0]
+	in := &input{samples: s.samples(), ids: s.ids, close: s.close, shards: s, reading: set.Reading, labels: set.Labels,
+		classNames: set.LabelNames, classes: len(set.LabelNames)}
+	if len(s.sets) > 1 {
+		in.reading = dataset.Reading{}
+	}
+	for _, v := range s.views {
+		in.dims, in.names = append(in.dims, v.cols), append(in.names, v.name)
+		if len(s.sets) > 1 {
+			in.reading.Views = append(in.reading.Views, dataset.ViewReading{
+				Name: v.name, Samples: v.rows, Features: v.cols, Source: v.source, Named: v.features != nil,
+			})
+		}
+	}
+	return in
+}
+
 // open opens the files of one pattern, which have the rows that its manifest says.
 func (s *shards) open(ctx context.Context, pattern string, o dataset.Options) error {
-	if !strings.Contains(pattern, "%d") {
-		return s.add(ctx, pattern, []string{pattern}, o)
+	if !isPattern(pattern) {
+		return s.add(ctx, pattern, [][]string{{pattern}}, o)
 	}
 	files, err := numberedFiles(pattern)
 	if err != nil {
 		return err
 	}
 	first := len(s.sets)
-	if err := s.add(ctx, pattern, files, o); err != nil {
+	if err := s.add(ctx, pattern, slices.Collect(slices.Chunk(files, 1)), o); err != nil {
 		return err
 	}
 	return checkManifest(pattern, files, rowsOf(s.sets[first:]))
@@ -66,46 +117,65 @@ func numbered(pattern string, k int) string {
 	return strings.Replace(pattern, "%d", strconv.Itoa(k), 1)
 }
 
-// add opens the files of one pattern, which have the same views.
-func (s *shards) add(ctx context.Context, pattern string, files []string, o dataset.Options) error {
-	first := len(s.views)
-	for k, file := range files {
-		set, err := dataset.OpenRows(ctx, []string{file}, o)
+// add opens the files of one pattern, which have the same views, or without a pattern one group of files with all views.
+func (s *shards) add(ctx context.Context, pattern string, groups [][]string, o dataset.Options) error {
+	first, ids := len(s.views), []string(nil)
+	for k, files := range groups {
+		set, err := dataset.OpenRows(ctx, files, o)
 		switch {
-		case errors.Is(err, dataset.ErrNotByRows):
+		case errors.Is(err, dataset.ErrNotByRows) && !s.alone:
 			return fmt.Errorf("%s %w: several processes read only arrays that lie row after row and uncompressed in it "+
-				"(numpy.save)", file, dataset.ErrNotByRows)
+				"(numpy.save)", strings.Join(files, " or "), dataset.ErrNotByRows)
 		case err != nil:
 			return err
 		}
-		s.sets = append(s.sets, set)
-		if set.Present != nil {
-			return fmt.Errorf("%s lists the samples that lack views, which several processes do not read: give rows that are "+
-				"wholly NaN, and -missing-rows", file)
-		}
+		s.sets, ids = append(s.sets, set), append(ids, set.IDs...)
 		if k > 0 && len(set.Views) != len(s.views)-first {
-			return fmt.Errorf("%s has %d views, %s has %d", file, len(set.Views), files[0], len(s.views)-first)
+			return fmt.Errorf("%s has %d views, %s has %d", files[0], len(set.Views), groups[0][0], len(s.views)-first)
 		}
 		for i, x := range set.Views {
 			n, d := x.Dims()
 			if k == 0 {
-				name := x.Name
-				if len(files) > 1 || file != pattern {
-					name = strings.Trim(strings.Replace(name, strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)),
-						strings.TrimSuffix(filepath.Base(pattern), filepath.Ext(pattern)), 1), "-_. ")
-					name = strings.Trim(strings.Replace(name, "%d", "", 1), "-_. ")
-				}
-				s.views = append(s.views, shardedView{name: name, source: pattern, cols: d, features: x.Features})
+				s.views = append(s.views, shardedView{
+					name: nameOf(x, pattern, files[0]), source: cmp.Or(pattern, set.Reading.Views[i].Source), cols: d,
+					features: x.Features,
+				})
 			}
 			v := &s.views[first+i]
 			if d != v.cols {
-				return fmt.Errorf("%s has %d columns, %s has %d", file, d, files[0], v.cols)
+				return fmt.Errorf("%s has %d columns, %s has %d", files[0], d, groups[0][0], v.cols)
+			}
+			if set.Present != nil {
+				v.has = append(v.has, slices.Repeat([]bool{true}, v.rows-len(v.has))...)
+				for _, present := range set.Present {
+					v.has = append(v.has, present[i])
+				}
 			}
 			v.rows += n
 			v.parts = append(v.parts, x)
 		}
 	}
+	return s.setIDs(pattern, first == 0, ids)
+}
+
+// setIDs sets the ids of the samples. Other files must have them too.
+func (s *shards) setIDs(pattern string, first bool, ids []string) error {
+	if n := s.samples(); len(ids) > 0 && len(ids) != n || !first && !slices.Equal(ids, s.ids) {
+		return fmt.Errorf("%s: its files have %d ids, and these are not the ids of all %d samples in their order: -id none "+
+			"joins rows by their places", pattern, len(ids), n)
+	}
+	s.ids = ids
 	return nil
+}
+
+// nameOf is the name of a view in the first file of a pattern, without what stands for its number.
+func nameOf(x *dataset.Rows, pattern, file string) string {
+	if !isPattern(pattern) {
+		return x.Name
+	}
+	base := func(path string) string { return strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)) }
+	name := strings.Trim(strings.Replace(x.Name, base(file), base(pattern), 1), "-_. ")
+	return strings.Trim(strings.Replace(name, "%d", "", 1), "-_. ")
 }
 
 // close closes the files.
@@ -135,7 +205,23 @@ func (s *shards) read(ctx context.Context, lo, hi, workers int, missing bool) ([
 		if err != nil {
 			return nil, err
 		}
-		out[i] = v.view(largemvc.DenseView(hi-lo, v.cols, x), present(missing, v.cols, x))
+		out[i] = v.view(largemvc.DenseView(hi-lo, v.cols, x), present(missing, v.cols, x), func(k int) int { return lo + k })
+	}
+	return out, nil
+}
+
+// take returns some rows of all views, in memory.
+func (s *shards) take(ctx context.Context, chosen []int, missing bool) ([]largemvc.View, error) {
+	out := make([]largemvc.View, len(s.views))
+	for i, v := range s.views {
+		x := make([]float32, len(chosen)*v.cols)
+		for k, row := range chosen {
+			if err := v.ReadRows(ctx, row, x[k*v.cols:(k+1)*v.cols]); err != nil {
+				return nil, err
+			}
+		}
+		dense := largemvc.DenseView(len(chosen), v.cols, x)
+		out[i] = v.view(dense, present(missing, v.cols, x), func(k int) int { return chosen[k] })
 	}
 	return out, nil
 }
@@ -154,7 +240,7 @@ func (s *shards) onDisk(ctx context.Context, lo, hi int, missing bool) ([]largem
 			}
 			has = append(has, present(true, v.cols, block)...)
 		}
-		out[i] = v.view(largemvc.RowsView(&rowsBetween{&v, rowRange{lo, hi}}), has)
+		out[i] = v.view(largemvc.RowsView(&rowsBetween{&v, rowRange{lo, hi}}), has, func(k int) int { return lo + k })
 	}
 	return out, nil
 }
@@ -169,9 +255,16 @@ func present(missing bool, cols int, x []float32) (out []bool) {
 	return out
 }
 
-// view names a view and its features, and leaves out the rows that it lacks.
-func (v *shardedView) view(x largemvc.View, has []bool) largemvc.View {
+// view names a view and its features, and leaves out the rows that it lacks, by their values or by a mask. of returns the number
+// among all of a row of x.
+func (v *shardedView) view(x largemvc.View, has []bool, of func(k int) int) largemvc.View {
 	x = x.Named(v.name).WithFeatures(v.features)
+	if n, _ := x.Dims(); has == nil && v.has != nil {
+		has = slices.Repeat([]bool{true}, n)
+	}
+	for k := range has {
+		has[k] = has[k] && (of(k) >= len(v.has) || v.has[of(k)])
+	}
 	if slices.Contains(has, false) {
 		return x.WithPresent(has)
 	}

@@ -6,14 +6,16 @@ import (
 	"errors"
 
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/machine"
 )
 
 // Where the branches of a tree are large, every rank finishes it for a slice of the numbers alone, and the totals are gathered:
 // it receives its slice of all branches, and not all of them, so that the bytes do not grow with the ranks. Numbers are added up
 // in the same order as before, each by itself.
 
-// exchanger is a communicator by which every rank can give each of the others bytes of their own.
-type exchanger interface {
+// Exchanger is a communicator by which every rank can give each of the others bytes of their own.
+type Exchanger interface {
+	machine.Comm
 	// AllToAll gives every rank the bytes that the others have for it. Those in mine for rank r are to[r] long and follow those
 	// for the lower ranks; those in all from rank r are from[r] long, and follow those of the lower ranks.
 	AllToAll(ctx context.Context, mine []byte, to []int, all []byte, from []int) error
@@ -29,7 +31,7 @@ const (
 
 // sliced says whether branches of so many bytes of numbers, of which the ranks have the given bytes, are joined by slices.
 func (g *Group) sliced(sizes []int, size int) bool {
-	_, can := g.world.(exchanger)
+	_, can := g.world.(Exchanger)
 	return can && pays(sizes, size)
 }
 
@@ -74,7 +76,7 @@ func joinSlices[S any](
 	}
 	all := g.room(received)
 	g.spent += int64(received)
-	if err := g.world.(exchanger).AllToAll(context.WithoutCancel(g.outer), g.sent, to, all, from); err != nil {
+	if err := g.world.(Exchanger).AllToAll(context.WithoutCancel(g.outer), g.sent, to, all, from); err != nil {
 		g.broken = err
 		return err
 	}

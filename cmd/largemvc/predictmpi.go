@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/largemvc/largemvc/comm"
+	"github.com/largemvc/largemvc/internal/progress"
+	"github.com/largemvc/largemvc/internal/ranks"
+)
+
+// predictWithMPI are the flags of predict that may stand beside -mpi.
+var predictWithMPI = []string{"mpi", "model", "data", "labels", "mask", "id", "leave-out", "missing-rows", "from-disk", "out",
+	"rows", "json", "quiet", "workers"}
+
+// checkMPI refuses what several processes cannot do. They read the rows from disk.
+func (o *predictOptions) checkMPI(f *flags) error {
+	if !o.mpi {
+		return nil
+	}
+	for name := range f.given() {
+		if !slices.Contains(predictWithMPI, name) {
+			return usagef("predict: -%s cannot be given with -mpi: leave out one of them", name)
+		}
+	}
+	if o.out == standard {
+		return usagef("predict: with -mpi give -out a file")
+	}
+	o.fromDisk = true
+	return o.checkShards("predict")
+}
+
+// predictFromDisk labels samples that are read block by block, in this process or with -mpi in several.
+func (o *predictOptions) predictFromDisk(ctx context.Context, out *output, bar *progress.Bar, stdout, stderr io.Writer) error {
+	predict := func(w world) error {
+		if err := o.predictRank(ctx, w, out, bar, stdout, stderr); err != nil {
+			return cancelled(ctx, err)
+		}
+		return w.Close()
+	}
+	if !o.mpi {
+		return predict(solo{comm.Local(1)[0].(ranks.Exchanger)})
+	}
+	return inJob(stderr, func() string { return "" }, predict)
+}
+
+// solo is the world of one process.
+type solo struct{ ranks.Exchanger }
+
+func (solo) String() string { return "" }
+
+func (solo) Close() error { return nil }
+
+// predictRank labels the rows of this process, and writes the labels as they are found. Process 0 prints the summary. Labels are
+// kept only where there are classes to compare them with.
+func (o *predictOptions) predictRank(
+	ctx context.Context, w world, out *output, bar *progress.Bar, stdout, stderr io.Writer,
+) (err error) {
+	if w.Rank() > 0 {
+		bar = progress.New(io.Discard, "")
+	}
+	began := time.Now()
+	model, err := o.modelOfRows()
+	if err != nil {
+		return err
+	}
+	o.progress = readingProgress(bar, began)
+	data, err := o.openShards(ctx, !o.mpi)
+	if err != nil {
+		return err
+	}
+	in := data.input()
+	defer func() { err = in.closing(err) }()
+	if o.mpi {
+		if err := o.readClassesOf(ctx, in); err != nil {
+			return err
+		}
+	}
+	own, err := in.share(w, o.rows)
+	if err != nil {
+		return err
+	}
+	if in.views, err = data.onDisk(ctx, own.lo, own.hi, o.missingRows && o.mpi); err != nil {
+		return err
+	}
+	read := time.Now()
+	p := &prediction{
+		Model: o.model, Samples: in.samples, Views: len(in.views), Dims: in.dims, Clusters: model.Clusters,
+		Float: bits(model.Config().Float64), Reading: &in.reading, ClusterSizes: make([]int, model.Clusters),
+		ReadSeconds: read.Sub(began).Seconds(),
+	}
+	lines := &labelLines{own: own, array: filepath.Ext(out.path) == arrayEnding, classes: fieldsOf(model.ClassNames)}
+	err = o.writeRanks(w, out, stdout, in.samples, lines, func(to io.Writer) error {
+		return own.placed(p.labelRows(ctx, model, in, lines, to, bar))
+	})
+	bar.End()
+	p.PredictSeconds = time.Since(read).Seconds()
+	if err == nil {
+		err = p.gather(w, in)
+	}
+	if err != nil || w.Rank() > 0 {
+		return err
+	}
+	if out.path == standard {
+		stdout = stderr
+	}
+	return p.print(stdout, stderr, o.json)
+}
+
+// gather completes the summary of process 0 by what the other processes found.
+func (p *prediction) gather(w world, in *input) (err error) {
+	if err := in.countMissing(w); err != nil {
+		return err
+	}
+	if p.ClusterSizes, err = summed(w, p.ClusterSizes); err == nil && in.labels != nil {
+		p.Labels, err = ranks.ToFirst(w, p.Labels)
+	}
+	if err != nil || w.Rank() > 0 {
+		return err
+	}
+	p.MissingRate, p.PeakRSS = in.missing, peakMiB()
+	return p.score(in)
+}
+
+// writeRanks writes what label writes of this process to a file of the process, or process 0 the labels of all n samples.
+func (o *predictOptions) writeRanks(
+	w world, out *output, stdout io.Writer, n int, lines *labelLines, label func(io.Writer) error,
+) error {
+	switch {
+	case out.path == "":
+		return label(io.Discard)
+	case o.mpi && isPattern(out.path):
+		lines.head = lines.own.hi - lines.own.lo
+		return (&output{path: numbered(out.path, w.Rank())}).save(nil, label)
+	case w.Rank() == 0:
+		lines.head = n
+		return out.save(stdout, func(to io.Writer) error {
+			if err := label(to); err != nil {
+				return err
+			}
+			return ranks.WriteFirst(w, func() ([]byte, error) { return nil, nil }, to)
+		})
+	}
+	// The lines wait in a file until process 0 has the lines of the processes before.
+	spool, err := os.CreateTemp("", "largemvc-labels-*")
+	if err != nil {
+		return err
+	}
+	defer spool.Close()
+	if err := os.Remove(spool.Name()); err != nil { // a process that is killed leaves nothing
+		return err
+	}
+	if err := label(spool); err != nil {
+		return err
+	}
+	if _, err := spool.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	piece := make([]byte, pieceBytes)
+	return ranks.WriteFirst(w, func() ([]byte, error) {
+		n, err := io.ReadFull(spool, piece)
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			err = nil
+		}
+		return piece[:n], err
+	}, nil)
+}

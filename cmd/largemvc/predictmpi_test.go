@@ -1,0 +1,107 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/largemvc/largemvc/comm"
+	"github.com/largemvc/largemvc/internal/progress"
+	"github.com/largemvc/largemvc/internal/ranks"
+	"github.com/largemvc/largemvc/machine"
+)
+
+// threads is a world of goroutines. It counts the bytes that a process receives of those that others have for it.
+type threads struct {
+	machine.Comm
+	received int
+}
+
+func (*threads) String() string { return "" }
+func (*threads) Close() error   { return nil }
+
+func (l *threads) AllToAll(ctx context.Context, mine []byte, to []int, all []byte, from []int) error {
+	l.received += len(all)
+	return l.Comm.(ranks.Exchanger).AllToAll(ctx, mine, to, all, from)
+}
+
+// predictThreads runs predict in some processes that are goroutines, and returns the summary.
+func predictThreads(t *testing.T, size int, line string) string {
+	t.Helper()
+	var stdout bytes.Buffer
+	var all sync.WaitGroup
+	for r, c := range comm.Local(size) {
+		w := &threads{Comm: c}
+		all.Go(func() {
+			o := &predictOptions{}
+			f := predictFlags(o)
+			_, err := f.parse(strings.Fields(line))
+			if err == nil {
+				err = o.checkMPI(f)
+			}
+			if err == nil {
+				out := &output{path: o.out}
+				err = o.predictRank(t.Context(), w, out, progress.New(io.Discard, ""), &stdout, io.Discard)
+			}
+			if err != nil || r > 0 && w.received > 0 {
+				t.Errorf("process %d of %d received %d bytes of labels: %v", r, size, w.received, err)
+				w.Abort(err)
+			}
+		})
+	}
+	all.Wait()
+	return stdout.String()
+}
+
+// TestPredictRanks: several processes write the file and the summary of one, with all rows, with some, and with classes. Only
+// process 0 receives labels.
+func TestPredictRanks(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeHoles(t, ".", 0.1, 5000, 700, 1, 4200, 99)
+	classes := "sample,label\n"
+	for i := range 5000 {
+		classes += fmt.Sprintf("%d,class %d\n", i, i%4)
+	}
+	if err := os.WriteFile("classes.csv", []byte(classes), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, stderr := runLine(strings.Fields("fit x0.npy x1.npy -missing-rows -clusters 4 -epochs 2 -quiet -save model " +
+		"-set FitSamples=400 -known classes.csv")...); status != exitOK {
+		t.Fatal(stderr)
+	}
+	for flags, size := range map[string]int{
+		"-out one.csv": 3, "-out one.csv -rows 300:4800": 2, "-out one.npy -rows 1:4000": 3, "-labels classes.csv": 2,
+	} {
+		flags = " -model model -missing-rows -json -quiet " + flags
+		status, stdout, stderr := runLine(strings.Fields("predict x0.npy x1.npy -from-disk" + flags)...)
+		if status != exitOK {
+			t.Fatal(stderr)
+		}
+		want := object(t, stdout)
+		got := object(t, predictThreads(t, size, "-mpi -data x0-%d.npy -data x1.npy"+strings.Replace(flags, "one", "many", 1)))
+		for name := range want {
+			const other = "reading read_seconds predict_seconds peak_rss_mb"
+			if !strings.Contains(other, name) && !reflect.DeepEqual(got[name], want[name]) {
+				t.Errorf("%s: %s is %v, want %v", flags, name, got[name], want[name])
+			}
+		}
+		if _, out, _ := strings.Cut(flags, "-out one"); out != "" && contents(t, "many"+out[:4]) != contents(t, "one"+out[:4]) {
+			t.Errorf("%s: another file", flags)
+		}
+	}
+	_ = predictThreads(t, 3, "-mpi -model model -missing-rows -data x0.npy -data x1-%d.npy -out part-%d.csv")
+	_ = predictThreads(t, 1, "-mpi -model model -missing-rows -data x0.npy -data x1.npy -out whole.csv")
+	head, joined, _ := strings.Cut(contents(t, "part-0.csv"), "\n")
+	for _, name := range []string{"part-1.csv", "part-2.csv"} {
+		joined += strings.TrimPrefix(contents(t, name), head+"\n")
+	}
+	if contents(t, "whole.csv") != head+"\n"+joined {
+		t.Error("other labels in a file each")
+	}
+}
