@@ -19,6 +19,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/testrig/testutil"
 	"github.com/largemvc/largemvc/internal/unfold"
+	"github.com/largemvc/largemvc/optim"
 )
 
 func TestFitRealSets(t *testing.T) {
@@ -74,7 +75,7 @@ func TestDefaults(t *testing.T) {
 		got.forSamples(x.samples)
 		want.Clusters, want.Anchors, want.FitSamples = 4, 4, got.FitSamples
 		want.Layers, want.Epochs, want.Restarts, want.KMeansStarts = 2, 100, 1, 10
-		want.LearningRate, want.Checkpoint.Every = 0.01, 10
+		want.Optimizer, want.Checkpoint.Every = optim.Options{}.WithDefaults(), 10
 		free := name == "paper"
 		want.Represent = &SoftThreshold{Theta0: 0.01, Lipschitz: 1, Unconstrained: free}
 		want.Noise, want.Anchor = &RowShrink{Rho0: 0.01, Unconstrained: free}, &Procrustes{}

@@ -20,6 +20,7 @@ import (
 	"github.com/largemvc/largemvc/internal/safetensors"
 	"github.com/largemvc/largemvc/internal/testrig/testutil"
 	"github.com/largemvc/largemvc/machine"
+	"github.com/largemvc/largemvc/optim"
 )
 
 // savedModels are fits of all kinds, with their views.
@@ -179,6 +180,10 @@ func TestConfigIsSaved(t *testing.T) {
 	}
 	if !reflect.DeepEqual(*got, c) {
 		t.Errorf("restored %+v\nfrom %s", *got, text)
+	}
+	saved.Optimizer, saved.LearningRate = optim.Options{}, 0.3
+	if got, _, err := saved.restore(); err != nil || got.Optimizer != (optim.Options{LearningRate: 0.3}).WithDefaults() {
+		t.Errorf("without Optimizer: %+v, %v", got.Optimizer, err)
 	}
 }
 
