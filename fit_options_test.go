@@ -570,3 +570,18 @@ func testViewTimesMinusOne(t *testing.T, neighbors int) {
 		}
 	}
 }
+
+// The published optimiser moves R, and thresholds that are Fixed keep their first values.
+func TestFixedThresholds(t *testing.T) {
+	views, _ := blobViews(60, 3, 0.8, 32, 6, 4)
+	c := paper(Config{Clusters: 3, Epochs: 20, Float64: true, Optimizer: optim.Published()})
+	c.Represent, c.Noise = &SoftThreshold{Theta0: 0.02, Fixed: true}, &RowShrink{Rho0: 0.001, Fixed: true}
+	p := mustFit(t, views, c).Predictor
+	if got := fmt.Sprint(p.Theta, p.Rho); got != "[0.02 0.02] [[0.001 0.001] [0.001 0.001]]" {
+		t.Errorf("θ and ρ are %s", got)
+	}
+	c.Optimizer = optim.Options{}
+	if a, b := p.R(), mustFit(t, views, c).R(); mat.Norm(a, 2) < 0.1 || mat.EqualApprox(a, b, 0.1) {
+		t.Errorf("R %v, by the default optimiser %v", mat.Formatted(a), mat.Formatted(b))
+	}
+}

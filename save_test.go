@@ -159,8 +159,8 @@ func TestConfigIsSaved(t *testing.T) {
 	fillValue(t, "", reflect.ValueOf(&c).Elem(), []string{"Represent", "Noise", "Anchor", "StartLabels", "StartAnchors", "Known",
 		"Progress", "ExtraLoss", "Machine.Overwrite", "Machine.MaxMemory", "Machine.Device",
 		"Machine.Comm", "Checkpoint.Path"})
-	c.Represent = &SoftThreshold{Theta0: 0.1, Lipschitz: 2, Activation: SELU, OneSided: true, Unconstrained: true}
-	c.Noise = &RowShrink{Rho0: 0.1, Scale: []float64{1, 2}, Activation: SELU, Unconstrained: true}
+	c.Represent = &SoftThreshold{Theta0: 0.1, Lipschitz: 2, Activation: SELU, OneSided: true, Unconstrained: true, Fixed: true}
+	c.Noise = &RowShrink{Rho0: 0.1, Scale: []float64{1, 2}, Activation: SELU, Unconstrained: true, Fixed: true}
 	c.Anchor = &Procrustes{Detach: true}
 	settings, err := saveConfig(&c)
 	if err != nil {

@@ -4,10 +4,6 @@ package optim
 import "cmp"
 
 // Options are the settings of Adam. A field that is 0 stands for its default.
-//
-// The optimiser of the authors' published code is
-//
-//	optim.Options{LearningRate: 0.05, Beta2: 0.92, Epsilon: 0.01, WeightDecay: 0.15, Plateau: 15, Factor: 0.3}
 type Options struct {
 	LearningRate float64 // size of a step; default 0.01
 	Beta1, Beta2 float64 // decay of the means of gradients and of their squares, below 1; default 0.9 and 0.999
@@ -19,6 +15,11 @@ type Options struct {
 	// below the best one by more than 1/10,000 of its size. PyTorch calls this ReduceLROnPlateau.
 	Plateau int
 	Factor  float64 // factor of the learning rate, up to 1; default 0.1 if Plateau is set
+}
+
+// Published returns the settings of the code that the authors of LargeMvC-Net published. It keeps θ at 0.01 and ρ at 0.001.
+func Published() Options {
+	return Options{LearningRate: 0.05, Beta1: 0.9, Beta2: 0.92, Epsilon: 0.01, WeightDecay: 0.15, Plateau: 15, Factor: 0.3}
 }
 
 // WithDefaults returns o with its defaults filled in.
