@@ -221,6 +221,9 @@ func addsNodes(c *Config) bool { return c.ExtraLoss != nil || c.Neighborhood.Kno
 // stock says whether all modules are from this package, so that the fused passes train them.
 func (c *Config) stock() bool { return stock(c.Represent) && stock(c.Noise) && stock(c.Anchor) }
 
+// perModule says whether each step of the modules is an op of its own.
+func perModule(c *Config) bool { return c.Machine.PerModule || !c.stock() }
+
 // forSamples fills the fields whose defaults depend on the number of samples.
 func (c *Config) forSamples(n int) {
 	exact := 10_000

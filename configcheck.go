@@ -125,8 +125,9 @@ func checkRanks(c *Config, views []View, whole bool) error {
 	if whole {
 		return nil
 	}
-	if !c.stock() || c.ExtraLoss != nil {
-		bad("a network is made of the modules of this package alone, without an ExtraLoss, which would see some samples only")
+	if perModule(c) || c.ExtraLoss != nil {
+		bad("a network is made of the modules of this package alone, without Machine.PerModule or an ExtraLoss, which would " +
+			"see some samples only")
 	}
 	if c.Neighborhood.KnownWeight > 0 {
 		bad("the loss has known labels for at most Config.Neighborhood.Exact samples (%d); set Config.Neighborhood.KnownWeight "+

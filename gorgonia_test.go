@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -387,14 +388,15 @@ func TestLispMachine(t *testing.T) {
 		return op.NewMatrix(g, tensor.Float64, "x", x)
 	}
 	scalar := func(g *gorgonia.ExprGraph) *gorgonia.Node { return op.NewScalar(g, tensor.Float64, "s", 0.3) }
-	network := func(perModule bool) func(g *gorgonia.ExprGraph) (*gorgonia.Node, error) {
+	mask := append(slices.Repeat([][]bool{{true, true}}, 5), []bool{false, true})
+	network := func(perModule bool, present [][]bool) func(g *gorgonia.ExprGraph) (*gorgonia.Node, error) {
 		return func(g *gorgonia.ExprGraph) (*gorgonia.Node, error) {
-			data, err := NewData(tensor.Float64, []mat.Matrix{x}, nil)
+			data, err := NewData(tensor.Float64, []mat.Matrix{x, x}, present)
 			if err != nil {
 				return nil, err
 			}
 			m := &LargeMvCNet{PerModule: perModule}
-			err = m.Build(Env{G: g}, data, StartPoint{Anchors: []mat.Matrix{x.Slice(0, 2, 0, 3)}})
+			err = m.Build(Env{G: g}, data, StartPoint{Anchors: slices.Repeat([]mat.Matrix{x.Slice(0, 2, 0, 3)}, 2)})
 			return m.Loss(), err
 		}
 	}
@@ -414,7 +416,8 @@ func TestLispMachine(t *testing.T) {
 		"mean over views": func(g *gorgonia.ExprGraph) (*gorgonia.Node, error) {
 			return Env{G: g, Views: 1, Of: tensor.Float64}.MeanViews(matrix(g))
 		},
-		"fused network": network(false), "network of modules": network(true),
+		"fused network": network(false, nil), "network of modules": network(true, nil),
+		"fused, absent views": network(false, mask), "modules, absent views": network(true, mask),
 	} {
 		values := map[string]string{}
 		for _, machine := range []string{"tape", "Lisp forward", "Lisp"} {
@@ -444,6 +447,9 @@ func TestLispMachine(t *testing.T) {
 			if machine == "Lisp" {
 				if err == nil || !errors.Is(err, op.ErrLispMachine) {
 					t.Errorf("%s: the Lisp machine says %v", name, err)
+				}
+				if _, err := os.Stat("err.dot"); !errors.Is(err, os.ErrNotExist) {
+					t.Errorf("%s: the Lisp machine left err.dot, %v", name, err)
 				}
 				continue
 			}

@@ -343,6 +343,7 @@ func (t *lossNetwork[T]) goOn(r *train.Run) error {
 func newModel(c *Config) *Model[Represent, Noise, Anchor] {
 	return &Model[Represent, Noise, Anchor]{
 		Represent: copied(c.Represent), Noise: copied(c.Noise), Anchor: copied(c.Anchor), Reduction: c.Reduction,
+		PerModule: c.Machine.PerModule,
 	}
 }
 

@@ -157,7 +157,7 @@ func fillValue(t *testing.T, name string, v reflect.Value, excepted []string) {
 func TestConfigIsSaved(t *testing.T) {
 	var c Config
 	fillValue(t, "", reflect.ValueOf(&c).Elem(), []string{"Represent", "Noise", "Anchor", "StartLabels", "StartAnchors", "Known",
-		"Progress", "ExtraLoss", "Machine.Overwrite", "Machine.MaxMemory", "Machine.Device",
+		"Progress", "ExtraLoss", "Machine.Overwrite", "Machine.PerModule", "Machine.MaxMemory", "Machine.Device",
 		"Machine.Comm", "Checkpoint.Path"})
 	c.Represent = &SoftThreshold{Theta0: 0.1, Lipschitz: 2, Activation: SELU, OneSided: true, Unconstrained: true, Fixed: true}
 	c.Noise = &RowShrink{Rho0: 0.1, Scale: []float64{1, 2}, Activation: SELU, Unconstrained: true, Fixed: true}
