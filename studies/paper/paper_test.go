@@ -21,6 +21,7 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/studies/internal/presets"
 	"github.com/largemvc/largemvc/studies/internal/tables"
 )
@@ -245,6 +246,18 @@ func TestResidualStart(t *testing.T) {
 		if want := max(0, start.H.At(i/3, i%3)-0.01); math.Abs(x-want) > 1e-15 {
 			t.Fatalf("row %d, column %d of H is %g, want %g", i/3, i%3, x, want)
 		}
+	}
+}
+
+// Rows 1, 1, −1, −1 in one direction with λ‖X‖² = 1: without itself a row scores 1/5 for its label and −2/5 for the other.
+func TestPredicted(t *testing.T) {
+	p := information.RegressionRows[float32]{Rank: 1, Stride: 1, Y: []float32{1, 1, -1, -1}, Weight: []float64{0.2},
+		Leverage: slices.Repeat([]float32{0.2}, 4), Rest: slices.Repeat([]float32{0.8}, 4)}
+	if right, margin := predicted(p, []int{0, 0, 1, 1}, 2); right != 100 || math.Abs(margin-0.75) > 1e-6 {
+		t.Errorf("%g %% right, margin %g", right, margin)
+	}
+	if right, margin := predicted(p, []int{0, 1, 0, 1}, 2); right != 0 || math.Abs(margin+0.25) > 1e-6 {
+		t.Errorf("mixed labels: %g %% right, margin %g", right, margin)
 	}
 }
 
