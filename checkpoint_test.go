@@ -14,6 +14,7 @@ import (
 	"github.com/largemvc/largemvc/comm"
 	"github.com/largemvc/largemvc/internal/meter"
 	"github.com/largemvc/largemvc/internal/testrig/testutil"
+	"github.com/largemvc/largemvc/optim"
 
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
@@ -91,6 +92,9 @@ func testResume(t *testing.T, neighbors int) {
 		"rotated":       {lowRankViews(90), Config{Neighborhood: Neighborhood{Neighbors: None}}},
 		"few columns":   {spreadViews(90), Config{Neighborhood: Neighborhood{Neighbors: None}}},
 		"restarts":      {views, Config{Restarts: 3, KMeansStarts: 1}},
+		"schedule": {views, Config{Optimizer: optim.Options{
+			LearningRate: 0.5, Beta2: 0.92, Epsilon: 0.01, WeightDecay: 0.15, Plateau: 1, Factor: 0.3,
+		}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := x.c
@@ -308,7 +312,7 @@ func testResumeDiverged(t *testing.T, neighbors int) {
 	views, _ := blobViews(60, 3, 0.8, 32, 6, 4)
 	path := filepath.Join(t.TempDir(), "checkpoint")
 	config := Config{
-		Clusters: 3, Epochs: 30, LearningRate: 1, Neighborhood: Neighborhood{Neighbors: neighbors},
+		Clusters: 3, Epochs: 30, Optimizer: optim.Options{LearningRate: 1}, Neighborhood: Neighborhood{Neighbors: neighbors},
 		ExtraLoss: exploding, Checkpoint: Checkpoint{Path: path, Every: 1},
 	}
 	want, err := fitAlone(context.Background(), views, config)
@@ -433,7 +437,7 @@ func TestResumeRefuses(t *testing.T) {
 	}
 	for name, change := range map[string]func(*Config){
 		"Clusters":           func(c *Config) { c.Clusters = 2 },
-		"LearningRate":       func(c *Config) { c.LearningRate = 0.5 },
+		"LearningRate":       func(c *Config) { c.Optimizer.LearningRate = 0.5 },
 		"Seed":               func(c *Config) { c.Seed++ },
 		"Float64":            func(c *Config) { c.Float64 = true },
 		"Noise":              func(c *Config) { c.Noise = &NoNoise{} },

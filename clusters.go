@@ -112,8 +112,10 @@ func (p *Predictor) setNetwork(m *Model[Represent, Noise, Anchor], reads *readOu
 	}
 	p.setLearned(values)
 	p.setAnchors(func(l, v int) []float64 { return float64s(reads.anchors[l][v]) }, rotated)
-	// The configuration keeps modules with the trained values, in graphs that hold nothing of the samples.
-	p.unfit = p.fill(p.config.modules())
+	if !p.config.stock() {
+		// The configuration keeps modules with the trained values, in graphs that hold nothing of the samples.
+		p.unfit = p.fill(p.config.modules())
+	}
 }
 
 // represent returns H (n×m, with the stride kernel.Pad(m)) of the training samples, and the trust of every input, nil without

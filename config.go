@@ -11,6 +11,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/largemvc/largemvc/machine"
+	"github.com/largemvc/largemvc/optim"
 )
 
 // Config has the settings of Fit. Clusters is required. The zero value of each other field stands for the default that its
@@ -46,12 +47,12 @@ type Config struct {
 	// On ranks, each gives its labels.
 	Known []int
 
-	Epochs       int       // number of optimiser steps, up to 1,000,000,000; default 100; None: no training
-	LearningRate float64   // learning rate of Adam; default 0.01
-	Reduction    Reduction // weights of the views in the loss; default ReductionRelative
-	Tolerance    float64   // relative decrease of the loss that counts as progress; default 0, no early stop
-	Patience     int       // epochs without progress before the early stop; default 5 if Tolerance is set
-	Seed         uint64    // seed of all random numbers; equal seeds and data give equal bits for any number of workers
+	Epochs    int           // number of optimiser steps, up to 1,000,000,000; default 100; None: no training
+	Optimizer optim.Options // step size, weight decay and schedule of Adam
+	Reduction Reduction     // weights of the views in the loss; default ReductionRelative
+	Tolerance float64       // relative decrease of the loss that counts as progress; default 0, no early stop
+	Patience  int           // epochs without progress before the early stop; default 5 if Tolerance is set
+	Seed      uint64        // seed of all random numbers; equal seeds and data give equal bits for any number of workers
 	// Restarts is the number of trainings, with seeds Seed, Seed+1, … and the inputs and neighbours of Seed, up to 10,000. Fit
 	// keeps the one with the lowest loss. Default 1.
 	Restarts int
@@ -148,7 +149,7 @@ func (c Config) WithDefaults() Config {
 	c.Restarts = cmp.Or(c.Restarts, 1)
 	c.KMeansStarts = cmp.Or(c.KMeansStarts, 10)
 	c.Checkpoint.Every = cmp.Or(c.Checkpoint.Every, 10)
-	c.LearningRate = cmp.Or(c.LearningRate, 0.01)
+	c.Optimizer = c.Optimizer.WithDefaults()
 	if c.Tolerance > 0 {
 		c.Patience = cmp.Or(c.Patience, 5)
 	}
@@ -219,6 +220,9 @@ func addsNodes(c *Config) bool { return c.ExtraLoss != nil || c.Neighborhood.Kno
 
 // stock says whether all modules are from this package, so that the fused passes train them.
 func (c *Config) stock() bool { return stock(c.Represent) && stock(c.Noise) && stock(c.Anchor) }
+
+// perModule says whether each step of the modules is an op of its own.
+func perModule(c *Config) bool { return c.Machine.PerModule || !c.stock() }
 
 // forSamples fills the fields whose defaults depend on the number of samples.
 func (c *Config) forSamples(n int) {

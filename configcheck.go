@@ -57,6 +57,7 @@ func checkCounts(c *Config, n int) (errs []error) {
 		{"FitSamples", c.FitSamples, c.FitSamples >= 0, fromZero},
 		{"Machine.MaxMemory", int(c.Machine.MaxMemory), c.Machine.MaxMemory >= 0, fromZero},
 		{"Machine.Workers", c.Machine.Workers, c.Machine.Workers >= 0, fromZero},
+		{"Optimizer.Plateau", c.Optimizer.Plateau, c.Optimizer.Plateau >= 0, fromZero},
 		{"Patience", c.Patience, c.Patience >= 0, fromZero},
 		{"Checkpoint.Every", c.Checkpoint.Every, c.Checkpoint.Every >= 1, fromOne},
 	} {
@@ -74,11 +75,22 @@ func checkCounts(c *Config, n int) (errs []error) {
 
 // checkValues reports the values of the optimizer that are out of range or not finite.
 func checkValues(c *Config) (errs []error) {
-	if rate := c.LearningRate; rate <= 0 {
-		errs = append(errs, &FieldError{"LearningRate", rate, "a number above 0"})
+	o := c.Optimizer
+	if rate := o.LearningRate; rate <= 0 {
+		errs = append(errs, &FieldError{"Optimizer.LearningRate", rate, "a number above 0"})
 	} else {
-		errs = append(errs, finiteField("LearningRate", rate, !c.Float64)) // a step is of its size
+		errs = append(errs, finiteField("Optimizer.LearningRate", rate, !c.Float64)) // a step is of its size
 	}
+	check := func(name string, value float64, ok bool, want string) {
+		if !ok {
+			errs = append(errs, &FieldError{"Optimizer." + name, value, want})
+		}
+	}
+	check("Beta1", o.Beta1, o.Beta1 >= 0 && o.Beta1 < 1, "from 0 to below 1")
+	check("Beta2", o.Beta2, o.Beta2 >= 0 && o.Beta2 < 1, "from 0 to below 1")
+	check("Epsilon", o.Epsilon, o.Epsilon > 0 && o.Epsilon <= 1, "a number above 0, up to 1")
+	check("WeightDecay", o.WeightDecay, o.WeightDecay >= 0 && !math.IsInf(o.WeightDecay, 1), fromZero)
+	check("Factor", o.Factor, o.Factor >= 0 && o.Factor <= 1, "from 0 to 1")
 	if x := c.Tolerance; !(x >= 0) || math.IsInf(x, 1) {
 		errs = append(errs, &FieldError{"Tolerance", x, fromZero})
 	}
@@ -113,8 +125,9 @@ func checkRanks(c *Config, views []View, whole bool) error {
 	if whole {
 		return nil
 	}
-	if !c.stock() || c.ExtraLoss != nil {
-		bad("a network is made of the modules of this package alone, without an ExtraLoss, which would see some samples only")
+	if perModule(c) || c.ExtraLoss != nil {
+		bad("a network is made of the modules of this package alone, without Machine.PerModule or an ExtraLoss, which would " +
+			"see some samples only")
 	}
 	if c.Neighborhood.KnownWeight > 0 {
 		bad("the loss has known labels for at most Config.Neighborhood.Exact samples (%d); set Config.Neighborhood.KnownWeight "+

@@ -1,6 +1,7 @@
 package largemvc
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +20,8 @@ type savedConfig struct {
 	Represent savedModule
 	Noise     savedModule
 	Anchor    savedModule
+
+	LearningRate float64 `json:",omitempty"` // of files that lack Optimizer
 }
 
 // savedModule is a module in files. A custom module has no settings there: its learnable nodes are its state.
@@ -174,6 +177,8 @@ var stockModules = map[string]func() Module{
 // restore is the inverse of saveConfig. Modules that are not from this package are nil, and their types are returned.
 func (s *savedConfig) restore() (*Config, foreign, error) {
 	c := Config(s.plainConfig)
+	c.Optimizer.LearningRate = cmp.Or(c.Optimizer.LearningRate, s.LearningRate)
+	c.Optimizer = c.Optimizer.WithDefaults()
 	var types foreign
 	var errs []error
 	for i, saved := range []savedModule{s.Represent, s.Noise, s.Anchor} {

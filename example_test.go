@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
@@ -61,11 +62,8 @@ func ExampleModel() {
 			fmt.Println(err)
 			return
 		}
-		if err := solver.Step(gorgonia.NodesToValueGrads(net.Learnables())); err != nil {
-			fmt.Println(err)
-			return
-		}
-		if err := net.Project(); err != nil { // θ, ρ ≥ 0
+		err := solver.Step(gorgonia.NodesToValueGrads(net.Learnables()))
+		if err := errors.Join(err, net.Project()); err != nil { // θ, ρ ≥ 0
 			fmt.Println(err)
 			return
 		}
@@ -76,6 +74,15 @@ func ExampleModel() {
 		fmt.Print(x[2*i] < x[2*i+1], " ")
 	}
 	// Output: false false false true true true
+}
+
+// The graph as text for Graphviz (dot -Tsvg), with one op for each step of each module: an anchor step for each of two views.
+func ExampleModel_Dot() {
+	data, start := twoGroups()
+	net := &largemvc.LargeMvCNet{PerModule: true}
+	err := net.Build(largemvc.Env{G: gorgonia.NewGraph(), Layers: 1}, data, start)
+	fmt.Println(strings.Count(net.Dot(), "Procrustes"), strings.Contains(net.Dot(), "[label=\"largemvc.theta_1 ()\"]"), err)
+	// Output: 2 true <nil>
 }
 
 // softHuber is a Noise module of your own: the weights of Huber's loss, t = δ/(δ + r), with a learnable δ.

@@ -19,6 +19,7 @@ import (
 	"github.com/largemvc/largemvc/internal/op"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/testrig/testutil"
+	"github.com/largemvc/largemvc/optim"
 )
 
 // takenOf are some samples of views.
@@ -223,8 +224,8 @@ func TestFitDivergesAtTheLastStep(t *testing.T) { withAndWithout(t, testFitDiver
 func testFitDivergesAtTheLastStep(t *testing.T, neighbors int) {
 	views, _ := blobViews(60, 3, 0.8, 32, 6, 4)
 	for name, c := range map[string]Config{
-		"rate":       {LearningRate: 100},
-		"loss":       {ExtraLoss: exploding, LearningRate: 1},
+		"rate":       {Optimizer: optim.Options{LearningRate: 100}},
+		"loss":       {ExtraLoss: exploding, Optimizer: optim.Options{LearningRate: 1}},
 		"NaN":        {ExtraLoss: leaving(0.055)},
 		"NaN, early": {ExtraLoss: leaving(0.055), Tolerance: 1e-9, Patience: 40, Float64: true},
 	} {
@@ -353,7 +354,7 @@ func TestPassAfterTheLastStepFails(t *testing.T) { withAndWithout(t, testPassAft
 func testPassAfterTheLastStepFails(t *testing.T, neighbors int) {
 	views, _ := blobViews(60, 3, 0.8, 32, 6, 4)
 	for name, c := range map[string]Config{
-		"rate": {LearningRate: 1e10},
+		"rate": {Optimizer: optim.Options{LearningRate: 1e10}},
 		"leap": {Represent: &leaping{after: 6, steps: new(int)}, Noise: &NoNoise{}, Float64: true},
 	} {
 		c.Clusters, c.Epochs, c.Neighborhood = 3, 20, Neighborhood{Neighbors: neighbors}
@@ -375,7 +376,7 @@ func testPassAfterTheLastStepFails(t *testing.T, neighbors int) {
 
 // spoilt is a configuration whose training takes the clusters apart: its steps are far too long.
 func spoilt(config Config) Config {
-	config.Clusters, config.Epochs, config.LearningRate = 4, 4, 2
+	config.Clusters, config.Epochs, config.Optimizer.LearningRate = 4, 4, 2
 	return config
 }
 
@@ -532,7 +533,7 @@ func testFitRestartDiverges(t *testing.T, neighbors int) {
 	for bad := range 3 {
 		runs := 0
 		config := Config{
-			Clusters: 3, Epochs: 20, LearningRate: 0.5, Restarts: 3,
+			Clusters: 3, Epochs: 20, Optimizer: optim.Options{LearningRate: 0.5}, Restarts: 3,
 			Neighborhood: Neighborhood{Neighbors: neighbors},
 			ExtraLoss: func(net Network) (*Node, error) {
 				if runs++; runs == bad+1 {

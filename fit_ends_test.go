@@ -20,6 +20,7 @@ import (
 	"github.com/largemvc/largemvc/internal/meter"
 	"github.com/largemvc/largemvc/internal/testrig/testutil"
 	"github.com/largemvc/largemvc/neighbor"
+	"github.com/largemvc/largemvc/optim"
 )
 
 func TestFitCancel(t *testing.T) { withAndWithout(t, testFitCancel) }
@@ -154,17 +155,17 @@ func testFitDiverges(t *testing.T, neighbors int) {
 	views, _ := blobViews(100, 3, 0.5, 7, 12, 8)
 	for name, c := range map[string]Config{
 		"rate": {
-			LearningRate: 1e30, Represent: &SoftThreshold{Unconstrained: true},
+			Optimizer: optim.Options{LearningRate: 1e30}, Represent: &SoftThreshold{Unconstrained: true},
 			Noise: &RowShrink{Unconstrained: true},
 		},
-		"largest rate": {LearningRate: 1e308, Float64: true},
-		"rate, RMvC":   {LearningRate: 1e25, Noise: &NoNoise{}, Anchor: &FixedAnchors{}},
+		"largest rate": {Optimizer: optim.Options{LearningRate: 1e308}, Float64: true},
+		"rate, RMvC":   {Optimizer: optim.Options{LearningRate: 1e25}, Noise: &NoNoise{}, Anchor: &FixedAnchors{}},
 		"rate, SELU": {
-			LearningRate: 1e30, Represent: &SoftThreshold{Activation: SELU},
+			Optimizer: optim.Options{LearningRate: 1e30}, Represent: &SoftThreshold{Activation: SELU},
 			Noise: &RowShrink{Activation: SELU}, Float64: true,
 		},
-		"extra loss":     {ExtraLoss: exploding, LearningRate: 1},
-		"several starts": {LearningRate: 1e30, Restarts: 2},
+		"extra loss":     {ExtraLoss: exploding, Optimizer: optim.Options{LearningRate: 1}},
+		"several starts": {Optimizer: optim.Options{LearningRate: 1e30}, Restarts: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.Clusters, c.Epochs, c.Neighborhood.Neighbors = 3, 50, neighbors

@@ -16,6 +16,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/largemvc/largemvc/machine"
+	"github.com/largemvc/largemvc/optim"
 )
 
 func TestFitErrors(t *testing.T) {
@@ -75,11 +76,15 @@ func TestFitErrors(t *testing.T) {
 		"negative anchors":  {good, Config{Clusters: 2, Anchors: -1}, []string{"Anchors is -1"}},
 		"layers":            {good, Config{Clusters: 2, Layers: -1}, []string{"Layers is -1"}},
 		"epochs":            {good, Config{Clusters: 2, Epochs: -2}, []string{"Epochs is -2"}},
-		"rate":              {good, Config{Clusters: 2, LearningRate: -1}, []string{"LearningRate is -1"}},
-		"rate is NaN":       {good, Config{Clusters: 2, LearningRate: nan}, []string{"LearningRate is NaN"}},
-		"Lipschitz":         {good, Config{Clusters: 2, Represent: &SoftThreshold{Lipschitz: -1}}, []string{"Lipschitz is -1"}},
-		"small Lipschitz":   {good, Config{Clusters: 2, Represent: &SoftThreshold{Lipschitz: 0.5}}, []string{"Lipschitz is 0.5"}},
-		"theta below 0":     {good, Config{Clusters: 2, Represent: &SoftThreshold{Theta0: -0.1}}, []string{"Theta0 is -0.1"}},
+		"optimizer": {good, Config{Clusters: 2, Optimizer: optim.Options{
+			LearningRate: nan, Beta1: 1, Beta2: -1, Epsilon: nan, WeightDecay: -2,
+		}}, []string{"Optimizer.LearningRate is NaN", "Beta1 is 1", "Beta2 is -1", "Epsilon is NaN", "Decay is -2"}},
+		"schedule": {
+			good, Config{Clusters: 2, Optimizer: optim.Options{Plateau: -1, Factor: 3}}, []string{"Plateau is -1", "Factor is 3"},
+		},
+		"Lipschitz":       {good, Config{Clusters: 2, Represent: &SoftThreshold{Lipschitz: -1}}, []string{"Lipschitz is -1"}},
+		"small Lipschitz": {good, Config{Clusters: 2, Represent: &SoftThreshold{Lipschitz: 0.5}}, []string{"Lipschitz is 0.5"}},
+		"theta below 0":   {good, Config{Clusters: 2, Represent: &SoftThreshold{Theta0: -0.1}}, []string{"Theta0 is -0.1"}},
 		"rho below 0": {
 			good, paper(Config{
 				Clusters: 2, Represent: &SoftThreshold{}, Noise: &RowShrink{Rho0: -0.1},
@@ -138,9 +143,10 @@ func TestFitErrors(t *testing.T) {
 		},
 		"values beyond float32": {
 			good, Config{
-				Clusters: 2, LearningRate: 1e300, Represent: &SoftThreshold{Theta0: 2e300}, Noise: &RowShrink{Rho0: 3e300},
+				Clusters: 2, Optimizer: optim.Options{LearningRate: 1e300}, Represent: &SoftThreshold{Theta0: 2e300},
+				Noise: &RowShrink{Rho0: 3e300},
 			}, []string{
-				"LearningRate is 1e+300, want at most 3.4e+38", "Represent.Theta0 is 2e+300, want at most",
+				"Optimizer.LearningRate is 1e+300, want at most 3.4e+38", "Represent.Theta0 is 2e+300, want at most",
 				"Noise.Rho0 is 3e+300, want at most",
 			},
 		},
@@ -315,7 +321,7 @@ func TestCheckSaysWhatFitSays(t *testing.T) {
 func TestFieldErrors(t *testing.T) {
 	views, _ := blobViews(10, 2, 1, 9, 4, 3)
 	err := Config{
-		Clusters: 11, Epochs: -3, LearningRate: -1, Reduction: 7, Represent: &SoftThreshold{Theta0: -1},
+		Clusters: 11, Epochs: -3, Optimizer: optim.Options{LearningRate: -1}, Reduction: 7, Represent: &SoftThreshold{Theta0: -1},
 		Neighborhood: Neighborhood{Steps: 5000},
 	}.Check(views)
 	got := map[string]any{}
@@ -332,7 +338,7 @@ func TestFieldErrors(t *testing.T) {
 		got[field.Field] = field.Value
 	}
 	want := map[string]any{
-		"Clusters": 11, "Epochs": -3, "LearningRate": -1.0, "Reduction": 7, "Represent.Theta0": -1.0,
+		"Clusters": 11, "Epochs": -3, "Optimizer.LearningRate": -1.0, "Reduction": 7, "Represent.Theta0": -1.0,
 		"Neighborhood.Steps": 5000,
 	}
 	if !maps.Equal(got, want) {

@@ -542,7 +542,7 @@ func TestOwnModulesEnd(t *testing.T) {
 		t.Errorf("%v after %d epochs", got.Status, got.Epochs)
 	}
 	wild := c
-	wild.LearningRate = 1e30
+	wild.Optimizer.LearningRate = 1e30
 	var diverged *DivergedError
 	got, err = fitAlone(context.Background(), views, wild)
 	if !errors.As(err, &diverged) || got == nil || got.Status != Diverged {

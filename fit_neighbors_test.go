@@ -504,18 +504,19 @@ func TestReadOutAfterDivergence(t *testing.T) {
 	views, _ := blobViews(n, c, 1.5, 96, 20, 7)
 	differ := false
 	for seed := range uint64(6) {
-		config := Config{Clusters: c, Anchors: c + 2, Epochs: 5, LearningRate: 1e30, Float64: true, Seed: seed}
+		config := Config{Clusters: c, Anchors: c + 2, Epochs: 5, Float64: true, Seed: seed}
+		config.Optimizer.LearningRate = 1e30
 		got, err := fitAlone(context.Background(), views, config)
 		var diverged *DivergedError
 		if !errors.As(err, &diverged) || got == nil || got.Epochs != 0 {
 			t.Fatalf("epochs %+v, %v", got, err)
 		}
-		config.Epochs, config.LearningRate = None, 0
+		config.Epochs, config.Optimizer.LearningRate = None, 0
 		if want := mustFit(t, views, config); !slices.Equal(got.Labels, want.Labels) {
 			t.Errorf("seed %d: other clusters than those of the untrained network", seed)
 		}
 		config.Epochs = 1
-		config.LearningRate = 1e-300
+		config.Optimizer.LearningRate = 1e-300
 		differ = differ || !slices.Equal(got.Labels, mustFit(t, views, config).Labels)
 	}
 	if !differ {

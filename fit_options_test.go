@@ -19,6 +19,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/testrig/testutil"
 	"github.com/largemvc/largemvc/internal/unfold"
+	"github.com/largemvc/largemvc/optim"
 )
 
 func TestFitRealSets(t *testing.T) {
@@ -74,7 +75,7 @@ func TestDefaults(t *testing.T) {
 		got.forSamples(x.samples)
 		want.Clusters, want.Anchors, want.FitSamples = 4, 4, got.FitSamples
 		want.Layers, want.Epochs, want.Restarts, want.KMeansStarts = 2, 100, 1, 10
-		want.LearningRate, want.Checkpoint.Every = 0.01, 10
+		want.Optimizer, want.Checkpoint.Every = optim.Options{}.WithDefaults(), 10
 		free := name == "paper"
 		want.Represent = &SoftThreshold{Theta0: 0.01, Lipschitz: 1, Unconstrained: free}
 		want.Noise, want.Anchor = &RowShrink{Rho0: 0.01, Unconstrained: free}, &Procrustes{}
@@ -570,5 +571,20 @@ func testViewTimesMinusOne(t *testing.T, neighbors int) {
 					got.Loss[len(got.Loss)-1])
 			}
 		}
+	}
+}
+
+// The published optimiser moves R, and thresholds that are Fixed keep their first values.
+func TestFixedThresholds(t *testing.T) {
+	views, _ := blobViews(60, 3, 0.8, 32, 6, 4)
+	c := paper(Config{Clusters: 3, Epochs: 20, Float64: true, Optimizer: optim.Published()})
+	c.Represent, c.Noise = &SoftThreshold{Theta0: 0.02, Fixed: true}, &RowShrink{Rho0: 0.001, Fixed: true}
+	p := mustFit(t, views, c).Predictor
+	if got := fmt.Sprint(p.Theta, p.Rho); got != "[0.02 0.02] [[0.001 0.001] [0.001 0.001]]" {
+		t.Errorf("θ and ρ are %s", got)
+	}
+	c.Optimizer = optim.Options{}
+	if a, b := p.R(), mustFit(t, views, c).R(); mat.Norm(a, 2) < 0.1 || mat.EqualApprox(a, b, 0.1) {
+		t.Errorf("R %v, by the default optimiser %v", mat.Formatted(a), mat.Formatted(b))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/largemvc/largemvc/internal/device"
 	"github.com/largemvc/largemvc/internal/engine"
@@ -252,6 +253,27 @@ func (m *Model[R, N, A]) T(l, v int) (*gorgonia.Node, error) {
 		err = fmt.Errorf("largemvc: layer %d has no trust for view %d: E is 0", l, v)
 	}
 	return t, err
+}
+
+// Dot returns the graph of the network in DOT, the language of Graphviz. A box has the name of a node, or its operation, and its
+// shape; arrows go to what is made from it. After gorgonia.Grad the graph has the gradients too. Dot returns "" before Build.
+func (m *Model[R, N, A]) Dot() string {
+	if m.net == nil {
+		return ""
+	}
+	out := []byte("digraph {\n\tnode [shape=box]\n")
+	for _, n := range m.env.G.AllNodes() {
+		name := n.Name()
+		if n.Op() != nil {
+			text := strings.SplitAfterN(fmt.Sprint(n.Op()), ": ", 2) // the first part is the prefix with a number
+			name = text[len(text)-1]
+		}
+		out = fmt.Appendf(out, "\t%d [label=%q]\n", n.ID(), fmt.Sprintf("%s %v", name, n.Shape()))
+		for from := m.env.G.From(n.ID()); from.Next(); {
+			out = fmt.Appendf(out, "\t%d -> %d\n", from.Node().ID(), n.ID())
+		}
+	}
+	return string(append(out, "}\n"...))
 }
 
 // ERows sets dst to the rows [lo, hi) of E_v = diag(1−t)(X_v − H·P_v) of layer l (row-major, (hi−lo)×d_v), from the values of

@@ -1,6 +1,7 @@
 package largemvc
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -453,4 +454,45 @@ func TestRunAgain(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Machine.PerModule trains the stock modules as ops of their own, with the losses and labels of the one op for all.
+func TestPerModule(t *testing.T) {
+	views, _ := blobViews(60, 3, 0.8, 307, 7, 5, 4)
+	masked, err := testutil.Masked(views, absent(60, 3, 0.3, 30))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]Config{
+		"default": {}, "paper": paper(Config{}), "SELU": {Represent: &SoftThreshold{Activation: SELU}, Reduction: ReductionMean},
+		"AMvC": paper(Config{Noise: &NoNoise{}}), "RMvC": paper(Config{Noise: &NoNoise{}, Anchor: &FixedAnchors{}}),
+	} {
+		for _, x := range [][]View{views, masked} {
+			c.Clusters, c.Epochs, c.Float64, c.Machine.PerModule = 3, 12, true, false
+			want := mustFit(t, x, c)
+			drawn := ""
+			c.Machine.PerModule, c.Progress = true, nil
+			got := mustFit(t, x, c)
+			if worst := optest.Worst(got.Loss, want.Loss); worst > 1e-12 || !slices.Equal(got.Labels, want.Labels) {
+				t.Errorf("%s: losses %v, want %v; labels %v, want %v", name, got.Loss, want.Loss, got.Labels, want.Labels)
+			}
+			if worst := optest.Worst(got.R().RawMatrix().Data, want.R().RawMatrix().Data); worst > 1e-12 {
+				t.Errorf("%s: R differs by %g", name, worst)
+			}
+			read, err := decodePredictor(bytes.NewReader(encode(t, got.Predictor)), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			samePredictor(t, got.Predictor, read)
+			checkPredict(t, x, got)
+			c.ExtraLoss = func(net Network) (*gorgonia.Node, error) {
+				drawn = net.(*Model[Represent, Noise, Anchor]).Dot()
+				return gorgonia.Square(net.Learnables()[0])
+			}
+			mustFit(t, x, c)
+			if c.ExtraLoss = nil; strings.Contains(drawn, "Procrustes") != (name != "RMvC") || strings.Contains(drawn, "fused") {
+				t.Errorf("%s: trained %s", name, drawn)
+			}
+		}
+	}
 }

@@ -28,6 +28,7 @@ type SoftThreshold struct {
 	Activation    Activation // σ; default ReLU
 	OneSided      bool       // S_θ(a) = σ(a−θ), so that H ≥ 0 with ReLU
 	Unconstrained bool       // allows negative θ
+	Fixed         bool       // keeps every θ at Theta0
 
 	env   Env
 	theta gorgonia.Nodes
@@ -44,6 +45,7 @@ type RowShrink struct {
 	Scale         []float64  // scale of each view, in Fit of each input (Predictor.Inputs), above 0; default 1
 	Activation    Activation // σ; default ReLU
 	Unconstrained bool       // allows negative ρ̃
+	Fixed         bool       // keeps every ρ̃ at Rho0
 
 	env Env
 	rho []gorgonia.Nodes // [l−1][v]
@@ -124,15 +126,22 @@ func (s *SoftThreshold) R() *gorgonia.Node { return s.r }
 // U returns the node that multiplies (X_v − E_v)·P_vᵀ (m×m); nil before Init.
 func (s *SoftThreshold) U() *gorgonia.Node { return s.u }
 
-// Project sets negative θ to 0, unless Unconstrained.
+// Project sets negative θ to 0, unless Unconstrained, and every θ to Theta0 if Fixed.
 func (s *SoftThreshold) Project() error {
-	if s.Unconstrained {
+	return project(s.theta, s.Unconstrained, s.Fixed, orDefault(s.Theta0, defaultTheta))
+}
+
+// project puts thresholds back to their range, or to their first value.
+func project(thresholds gorgonia.Nodes, free, fixed bool, first float64) error {
+	if fixed {
+		for _, n := range thresholds {
+			op.EntriesOf(n.Value()).Set(0, first)
+		}
+	}
+	if free || fixed {
 		return nil
 	}
-	if err := op.Nonnegative(s.theta); err != nil {
-		return fmt.Errorf("largemvc: %w", err)
-	}
-	return nil
+	return withName(op.Nonnegative(thresholds))
 }
 
 // Update returns the mean of S_θ(H·R + Z_v·U).
@@ -229,15 +238,9 @@ func (r *RowShrink) Rho(l, v int) *gorgonia.Node {
 	return r.rho[l-1][v]
 }
 
-// Project sets negative ρ̃ to 0, unless Unconstrained.
+// Project sets negative ρ̃ to 0, unless Unconstrained, and every ρ̃ to Rho0 if Fixed.
 func (r *RowShrink) Project() error {
-	if r.Unconstrained {
-		return nil
-	}
-	if err := op.Nonnegative(r.Learnables()); err != nil {
-		return fmt.Errorf("largemvc: %w", err)
-	}
-	return nil
+	return project(r.Learnables(), r.Unconstrained, r.Fixed, orDefault(r.Rho0, defaultRho))
 }
 
 // Trust returns RowShrinkOp of norm.

@@ -36,7 +36,8 @@ type lossNetwork[T kernel.Float] struct {
 	adam    *unfold.Adam
 	machine gorgonia.VM
 
-	onDevice bool // the rows were on a device and are released
+	last     float64 // loss of the last run
+	onDevice bool    // the rows were on a device and are released
 }
 
 // newNetwork makes the graph: network, loss and, for training, gradients and a place on the device of the fit, if there is one.
@@ -56,7 +57,7 @@ func newNetworkOn[T kernel.Float](
 ) (_ *lossNetwork[T], err error) {
 	g, begin := gorgonia.NewGraph(), r.Begin
 	t := &lossNetwork[T]{
-		in: in, config: c, model: newModel(c), adam: &unfold.Adam{LearningRate: c.LearningRate},
+		in: in, config: c, model: newModel(c), adam: &unfold.Adam{Options: c.Optimizer},
 	}
 	data := in.data
 	_, encoded := c.Represent.(Encoder)
@@ -209,6 +210,7 @@ func (t *lossNetwork[T]) loss() (train.Loss, error) {
 		}
 		out.Total = float64(value[0])
 	}
+	t.last = out.Total
 	return out, nil
 }
 
@@ -227,6 +229,7 @@ func notFinite(err error) error {
 
 // Step is one of the optimizer, with the projection to the parameters' ranges.
 func (t *lossNetwork[T]) Step() error {
+	t.adam.Schedule(t.last)
 	if err := t.adam.Step(gorgonia.NodesToValueGrads(t.model.Learnables())); err != nil {
 		return err
 	}
@@ -340,6 +343,7 @@ func (t *lossNetwork[T]) goOn(r *train.Run) error {
 func newModel(c *Config) *Model[Represent, Noise, Anchor] {
 	return &Model[Represent, Noise, Anchor]{
 		Represent: copied(c.Represent), Noise: copied(c.Noise), Anchor: copied(c.Anchor), Reduction: c.Reduction,
+		PerModule: c.Machine.PerModule,
 	}
 }
 

@@ -215,7 +215,7 @@ func (r *run) openDevice() (onDevice, error) {
 	if c.Machine.Device == machine.CPU {
 		return onDevice{why: "as was asked for"}, nil
 	}
-	if op.HasEngine && c.Machine.Device == machine.CUDA && c.Machine.Comm == nil && !c.stock() {
+	if op.HasEngine && c.Machine.Device == machine.CUDA && c.Machine.Comm == nil && perModule(c) {
 		return onDevice{why: "but for Gorgonia's operations of custom modules, which run on the GPU"}, nil
 	}
 	session, err := r.tryDevice()
@@ -239,6 +239,9 @@ func (r *run) forCPU(must bool) error {
 	c, views := r.config, r.views
 	if c.Machine.Comm != nil {
 		return errors.New("several processes compute on their CPUs")
+	}
+	if c.Machine.PerModule {
+		return errors.New("Config.Machine.PerModule trains on the CPU")
 	}
 	if !c.stock() {
 		return errors.New("modules that are not from this package are trained on the CPU")

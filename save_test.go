@@ -20,6 +20,7 @@ import (
 	"github.com/largemvc/largemvc/internal/safetensors"
 	"github.com/largemvc/largemvc/internal/testrig/testutil"
 	"github.com/largemvc/largemvc/machine"
+	"github.com/largemvc/largemvc/optim"
 )
 
 // savedModels are fits of all kinds, with their views.
@@ -156,10 +157,10 @@ func fillValue(t *testing.T, name string, v reflect.Value, excepted []string) {
 func TestConfigIsSaved(t *testing.T) {
 	var c Config
 	fillValue(t, "", reflect.ValueOf(&c).Elem(), []string{"Represent", "Noise", "Anchor", "StartLabels", "StartAnchors", "Known",
-		"Progress", "ExtraLoss", "Machine.Overwrite", "Machine.MaxMemory", "Machine.Device",
+		"Progress", "ExtraLoss", "Machine.Overwrite", "Machine.PerModule", "Machine.MaxMemory", "Machine.Device",
 		"Machine.Comm", "Checkpoint.Path"})
-	c.Represent = &SoftThreshold{Theta0: 0.1, Lipschitz: 2, Activation: SELU, OneSided: true, Unconstrained: true}
-	c.Noise = &RowShrink{Rho0: 0.1, Scale: []float64{1, 2}, Activation: SELU, Unconstrained: true}
+	c.Represent = &SoftThreshold{Theta0: 0.1, Lipschitz: 2, Activation: SELU, OneSided: true, Unconstrained: true, Fixed: true}
+	c.Noise = &RowShrink{Rho0: 0.1, Scale: []float64{1, 2}, Activation: SELU, Unconstrained: true, Fixed: true}
 	c.Anchor = &Procrustes{Detach: true}
 	settings, err := saveConfig(&c)
 	if err != nil {
@@ -179,6 +180,10 @@ func TestConfigIsSaved(t *testing.T) {
 	}
 	if !reflect.DeepEqual(*got, c) {
 		t.Errorf("restored %+v\nfrom %s", *got, text)
+	}
+	saved.Optimizer, saved.LearningRate = optim.Options{}, 0.3
+	if got, _, err := saved.restore(); err != nil || got.Optimizer != (optim.Options{LearningRate: 0.3}).WithDefaults() {
+		t.Errorf("without Optimizer: %+v, %v", got.Optimizer, err)
 	}
 }
 

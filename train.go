@@ -110,6 +110,7 @@ func (p *problem[T]) Begin(ctx context.Context, r *train.Run) (*lossNetwork[T], 
 		err = withName(learn(defaultPrefix, 0, t.model.Represent.Learnables(), encoder))
 	case !fresh:
 		r.Loss, r.ViewLoss = r.Loss[:r.Epochs], r.ViewLoss[:r.Epochs]
+		t.adam.Schedule(r.Loss...)
 		err = errors.Join(t.goOn(r), t.adam.SetState(r.Adam))
 	}
 	if err != nil {

@@ -34,7 +34,8 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/cuda", imports: "internal/driver"},
 	{name: "internal/safetensors"},
 	{name: "internal/textfile"},
-	{name: "internal/adam"},
+	{name: "optim"},
+	{name: "internal/adam", imports: "optim"},
 	{name: "machine"},
 	{name: "saved"},
 	{name: "internal/file", imports: "internal/safetensors saved"},
@@ -100,7 +101,7 @@ var arrows = []struct{ name, imports string }{
 	{
 		name: "internal/unfold",
 		imports: "internal/adam internal/engine internal/kernel internal/linalg internal/op internal/parallel " +
-			"internal/rows",
+			"internal/rows optim",
 	},
 	{name: "internal/information/term", imports: "internal/information internal/kernel internal/op neighbor"},
 
@@ -137,7 +138,7 @@ var arrows = []struct{ name, imports string }{
 			"internal/known internal/linalg internal/meter internal/op internal/outlier internal/parallel internal/plan internal/predict " +
 			"internal/prepare internal/ranks " +
 			"internal/rows internal/safetensors internal/smooth internal/spectral internal/structure internal/train " +
-			"internal/unfold internal/view machine neighbor score",
+			"internal/unfold internal/view machine neighbor optim score",
 	},
 
 	// What is built on the root.

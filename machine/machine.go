@@ -28,6 +28,10 @@ type Options struct {
 	// largemvc.Predictor.WithMachine selects a GPU.
 	Device Device `json:"-"`
 
+	// PerModule trains the network with one Gorgonia op for each step of each module, in place of one op for all: every step is
+	// then a node with a gradient. The results are equal up to rounding. It is slow, and for one process and the CPU.
+	PerModule bool `json:"-"`
+
 	// Comm, if not nil, joins the processes of a job that fit one data set together (packages mpi and comm). Each process gives
 	// its own views and gets the labels of its own samples.
 	Comm Comm `json:"-"`

@@ -50,7 +50,7 @@ func TestUnfinishedTraining(t *testing.T) {
 			return run(ctx, append(args, "-epochs", "500"), io.Discard, stderr), stderr.String()
 		},
 		"diverged": func(args ...string) (int, string) {
-			status, _, stderr := runLine(append(args, "-epochs", "50", "-set", "LearningRate=1e30")...)
+			status, _, stderr := runLine(append(args, "-epochs", "50", "-set", "Optimizer.LearningRate=1e30")...)
 			return status, stderr
 		},
 	} {

@@ -95,7 +95,7 @@ func TestVersion(t *testing.T) {
 }
 
 func TestEveryFieldCanBeSet(t *testing.T) {
-	texts := strings.Fields("3 2.5 true selu balanced mean cuda a [1,2] NoNoise FixedAnchors SoftThreshold")
+	texts := strings.Fields("3 2.5 0.1 true selu balanced mean cuda a [1,2] NoNoise FixedAnchors SoftThreshold")
 	for _, name := range settings() {
 		set := false
 		for _, text := range texts {

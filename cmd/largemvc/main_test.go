@@ -269,8 +269,8 @@ func TestUsageErrors(t *testing.T) {
 		{"fit -data x.npz -epochs -1", "-epochs is -1"},
 		{"fit -data x.npz -epochs ten", "-epochs"},
 		{"fit -data x.npz -set Layers=-1", "-set Layers is -1: must be at least 1"},
-		{"fit -data x.npz -set LearningRate=-1", "-set LearningRate is -1: must be a number above 0"},
-		{"fit -data x.npz -set LearningRate=NaN", "-set LearningRate is NaN: must be a number, or none"},
+		{"fit -data x.npz -set Optimizer.LearningRate=-1", "-set Optimizer.LearningRate is -1: must be a number above 0"},
+		{"fit -data x.npz -set Optimizer.LearningRate=NaN", "-set Optimizer.LearningRate is NaN: must be a number, or none"},
 		{"fit -data x.npz -set Represent.Lipschitz=0.5", "-set Represent.Lipschitz is 0.5: must be at least 1"},
 		{"fit -data x.npz -clusters -2", "-clusters is -2"},
 		{"fit -data x.npz -missing 0.1", "there is no flag -missing"},
@@ -550,7 +550,7 @@ func TestSeveralFiles(t *testing.T) {
 
 // TestFitSaysThatTheStartIsKept: far too long steps spoil the clusters; summary, JSON and warnings have both scores.
 func TestFitSaysThatTheStartIsKept(t *testing.T) {
-	args := []string{"fit", "-data", writeSet(t, 120, true), "-set", "LearningRate=2", "-epochs", "4", "-quiet"}
+	args := []string{"fit", "-data", writeSet(t, 120, true), "-set", "Optimizer.LearningRate=2", "-epochs", "4", "-quiet"}
 	status, stdout, stderr := runLine(append(args, "-json")...)
 	m := object(t, stdout)
 	start, _ := m["start_score"].(float64)

@@ -20,7 +20,7 @@ import (
 func (o *fitOptions) settingFlags(f *flags) {
 	f.group("Settings by name")
 	f.value(setting{f}, "set", "`FIELD=VALUE`, a field of Config by its name and its value, or none; give it several times. "+
-		"It wins over flags.\nFor example Layers=3, LearningRate=0.02, Preprocess=zscore, Neighborhood.Steps=8, Noise=NoNoise, "+
+		"It wins over flags.\nFor example Layers=3, Optimizer.LearningRate=0.02, Preprocess=zscore, Noise=NoNoise, "+
 		"Anchor.Detach=true.\n'go doc largemvc.Config' explains the fields and gives their defaults:\n"+
 		strings.TrimSpace(regexp.MustCompile("(.{1,110})( |$)").ReplaceAllString(strings.Join(settings(), " "), "$1\n")))
 	f.string(&f.file, "config", "`FILE` of JSON, an object with fields of Config and flags by their names; "+

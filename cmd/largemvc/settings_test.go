@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/optim"
 )
 
 func TestConfigFile(t *testing.T) {
@@ -32,6 +34,20 @@ func TestConfigFile(t *testing.T) {
 	none := []string{"c.npz", "-set", "Neighborhood.Neighbors=-1", "-set", "Float64=false", "-clusters", "2"}
 	if o, _, err = parseFit(none); err != nil || o.config.Neighborhood.Neighbors != -1 || o.config.Float64 {
 		t.Errorf("%+v, %v", o.config, err)
+	}
+}
+
+// The published optimiser as a file: thresholds keep their first values.
+func TestPublishedConfig(t *testing.T) {
+	o, _, err := parseFit([]string{"a.npz", "-clusters", "3", "-config", "../../examples/recipes/published.json"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, want := o.config.WithDefaults(), largemvc.PaperConfig(3)
+	want.Represent, want.Noise = &largemvc.SoftThreshold{Unconstrained: true, Fixed: true},
+		&largemvc.RowShrink{Rho0: 0.001, Unconstrained: true, Fixed: true}
+	if want.Optimizer = optim.Published(); !reflect.DeepEqual(got, want.WithDefaults()) {
+		t.Errorf("%+v, want %+v", got, want.WithDefaults())
 	}
 }
 

@@ -167,8 +167,8 @@ func newSummary(o *fitOptions, in *input, c *largemvc.Clustering, reading time.D
 	variant, activation := networkOf(&g)
 	r := &summary{
 		Samples: in.samples, Views: len(in.views), Dims: in.dims, MissingRate: in.missing, Clusters: g.Clusters,
-		ClustersFound: c.Clusters,
-		Anchors:       g.Anchors, Layers: g.Layers, Epochs: c.Epochs, EpochsAsked: max(g.Epochs, 0), LearningRate: g.LearningRate,
+		ClustersFound: c.Clusters, LearningRate: g.Optimizer.LearningRate,
+		Anchors: g.Anchors, Layers: g.Layers, Epochs: c.Epochs, EpochsAsked: max(g.Epochs, 0),
 		Variant: variant, Activation: activation.String(),
 		Preprocess: g.Preprocess.String(), PlainReadOut: g.PlainReadOut, Seed: g.Seed,
 		Restarts: g.Restarts, RestartKept: c.Restart, Kept: c.Kept,

@@ -14,6 +14,7 @@ import (
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/internal/testrig/testutil"
+	"github.com/largemvc/largemvc/optim"
 )
 
 // TestPredictInPython labels samples of the training and new ones by predict.py and wants the labels of the library.
@@ -31,10 +32,10 @@ func TestPredictInPython(t *testing.T) {
 		"no neighbours":  {Neighborhood: none},
 		"zscore":         {Preprocess: largemvc.PreprocessZScore},
 		"one neighbour":  {Neighborhood: largemvc.Neighborhood{Neighbors: 1}},
-		"start kept":     {LearningRate: 2},
+		"start kept":     {Optimizer: optim.Options{LearningRate: 2}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if kept := predictInPython(t, python, c); kept != (c.LearningRate > 0) {
+			if kept := predictInPython(t, python, c); kept != (c.Optimizer.LearningRate > 0) {
 				t.Errorf("the start is kept: %v", kept)
 			}
 		})

@@ -5,6 +5,8 @@ package adam
 import (
 	"fmt"
 	"math"
+
+	"github.com/largemvc/largemvc/optim"
 )
 
 // Entries are the entries of a value, or of its gradient, in place.
@@ -12,13 +14,6 @@ type Entries interface {
 	Len() int
 	At(j int) float64
 	Set(j int, x float64)
-}
-
-// Rates are the settings of a step. All are used as they are.
-type Rates struct {
-	LearningRate float64
-	Beta1, Beta2 float64
-	Epsilon      float64
 }
 
 // State is what the optimiser remembers of its steps.
@@ -57,8 +52,9 @@ func cloneRows(x [][]float64) [][]float64 {
 }
 
 // Step moves every value against its gradient and sets the gradient to zero. The values must be the same, in the same
-// order, in every call. It returns an error, and changes nothing, where the sizes do not fit each other.
-func (s *State) Step(r Rates, values, gradients []Entries) error {
+// order, in every call. The settings are used as they are. Step returns an error, and changes nothing, where the sizes do not
+// fit each other.
+func (s *State) Step(r optim.Options, values, gradients []Entries) error {
 	if s.First != nil && len(values) != len(s.First) {
 		return fmt.Errorf("a step of %d values, %d before", len(values), len(s.First))
 	}
@@ -79,6 +75,9 @@ func (s *State) Step(r Rates, values, gradients []Entries) error {
 		g, first, second := gradients[i], s.First[i], s.Second[i]
 		for j := range first {
 			d := g.At(j)
+			if r.WeightDecay != 0 {
+				d += r.WeightDecay * x.At(j)
+			}
 			first[j] = r.Beta1*first[j] + (1-r.Beta1)*d
 			second[j] = r.Beta2*second[j] + (1-r.Beta2)*d*d
 			x.Set(j, x.At(j)-r.LearningRate*(first[j]/correct1)/(math.Sqrt(second[j]/correct2)+r.Epsilon))
@@ -94,4 +93,24 @@ func zeros(like []Entries) [][]float64 {
 		out[i] = make([]float64, x.Len())
 	}
 	return out
+}
+
+// Plateau lowers a learning rate when a loss stops falling, see optim.Options. The zero value is the beginning.
+type Plateau struct {
+	begun bool
+	best  float64 // loss
+	bad   int     // epochs since then
+}
+
+// After returns the rate that follows rate after the loss of an epoch.
+func (p *Plateau) After(o optim.Options, rate, loss float64) float64 {
+	p.bad++
+	if !p.begun || loss < p.best-1e-4*math.Abs(p.best) {
+		p.begun, p.best, p.bad = true, loss, 0
+	}
+	if o.Plateau > 0 && p.bad > o.Plateau {
+		p.bad = 0
+		return min(rate, max(o.Factor*rate, 1e-8))
+	}
+	return rate
 }

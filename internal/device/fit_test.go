@@ -14,6 +14,7 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/testrig/simdevice"
 	"github.com/largemvc/largemvc/neighbor"
+	"github.com/largemvc/largemvc/optim"
 )
 
 // entries are values that the optimiser moves.
@@ -95,8 +96,7 @@ func fit(t *testing.T, p problem, drv Driver, epochs int) (start, labels []int, 
 		if err := net.Backward(t.Context(), 1, g); err != nil {
 			t.Fatal(err)
 		}
-		rates := adam.Rates{LearningRate: 0.01, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
-		if err := state.Step(rates, entriesOf(q), entriesOf(g)); err != nil {
+		if err := state.Step(optim.Options{}.WithDefaults(), entriesOf(q), entriesOf(g)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -94,7 +94,7 @@ func NewFused[T kernel.Float](env Site, views []*View[T], spec engine.Spec, star
 		nodes: nodes, ctx: context.Background(), viewLoss: make([]float64, len(views)), reads: map[string]*Node{}}
 	o := &op.Operation{Label: env.Name("fused network"), Run: f.forward, Diff: op.All(len(nodes)), Grad: f.gradientNode,
 		Device: true}
-	if f.token, err = op.Apply(o, env.Of, nil, nodes...); err != nil {
+	if f.token, err = op.Apply(o, env.Of, nil, withPresent(o, nodes, env.Present)...); err != nil {
 		return nil, err
 	}
 	f.loss, err = op.Landed(f.token)
@@ -136,7 +136,7 @@ func (f *fused[T]) load(in []gorgonia.Value) error {
 }
 
 func (f *fused[T]) forward(in []gorgonia.Value) (gorgonia.Value, error) {
-	if err := f.load(in); err != nil {
+	if err := f.load(in[:len(f.nodes)]); err != nil {
 		return nil, err
 	}
 	f.done = false

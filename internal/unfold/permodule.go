@@ -86,7 +86,7 @@ func NewPerModule[T kernel.Float](e Site, views []*View[T], start Start, modules
 	if err != nil {
 		return nil, err
 	}
-	if total, err = reach(n.b, total, modules.Learnables); err != nil {
+	if total, err = reach(n.b, total, e.Present, modules.Learnables); err != nil {
 		return nil, err
 	}
 	n.total, err = op.Anchored(total)

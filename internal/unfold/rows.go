@@ -2,6 +2,7 @@ package unfold
 
 import (
 	"fmt"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -281,7 +282,7 @@ func hold[T kernel.Float](b *Builder[T], what string, x *Node) (*Node, error) {
 
 // reach returns the loss, a scalar, as a function of the learnable nodes too, with derivative zero. Gorgonia's Grad
 // refuses a node that the loss does not depend on, such as the last layer's ρ behind detached anchors.
-func reach[T kernel.Float](b *Builder[T], loss *Node, learnables gorgonia.Nodes) (*Node, error) {
+func reach[T kernel.Float](b *Builder[T], loss, present *Node, learnables gorgonia.Nodes) (*Node, error) {
 	o := &op.Operation{
 		Label: b.label("loss"),
 		Diff:  op.All(1 + len(learnables)),
@@ -299,7 +300,17 @@ func reach[T kernel.Float](b *Builder[T], loss *Node, learnables gorgonia.Nodes)
 			return zeros[T](b, in[i])
 		},
 	}
-	return op.Apply(o, b.of, nil, append(gorgonia.Nodes{loss}, learnables...)...)
+	return op.Apply(o, b.of, nil, withPresent(o, append(gorgonia.Nodes{loss}, learnables...), present)...)
+}
+
+// withPresent adds the presence of views, if samples lack some, to the inputs of the loss. If no module used it, it would be a
+// second root of the graph, and the Lisp machine would refuse it as a cost and write a file.
+func withPresent(o *op.Operation, inputs gorgonia.Nodes, present *Node) gorgonia.Nodes {
+	if present == nil {
+		return inputs
+	}
+	o.Diff = append(o.Diff, false)
+	return append(slices.Clip(inputs), present)
 }
 
 // zeros returns zeros of the shape of x.

@@ -1,23 +1,22 @@
 package unfold
 
 import (
-	"cmp"
 	"fmt"
 
 	"gorgonia.org/gorgonia"
 
 	"github.com/largemvc/largemvc/internal/adam"
 	"github.com/largemvc/largemvc/internal/op"
+	"github.com/largemvc/largemvc/optim"
 )
 
 // Adam is the optimiser of Kingma and Ba (2015) as a gorgonia.Solver. Unlike Gorgonia's own it keeps its state in float64
 // and in reach, so that a run can be continued to the same bits. The zero value is ready.
 type Adam struct {
-	LearningRate float64 // 0: 0.01
-	Beta1, Beta2 float64 // 0: 0.9 and 0.999
-	Epsilon      float64 // 0: 1e-8
+	optim.Options // without its schedule, which Schedule applies
 
-	state adam.State
+	state   adam.State
+	plateau adam.Plateau
 }
 
 var _ gorgonia.Solver = (*Adam)(nil)
@@ -35,14 +34,17 @@ func (a *Adam) SetState(state adam.State) error {
 	return nil
 }
 
+// Schedule sets the learning rate that follows the losses of further epochs, one each before the step of the epoch.
+func (a *Adam) Schedule(losses ...float64) {
+	a.Options = a.WithDefaults()
+	for _, loss := range losses {
+		a.LearningRate = a.plateau.After(a.Options, a.LearningRate, loss)
+	}
+}
+
 // Step moves every value against its gradient and sets the gradient to zero. The values must be the same, in the same
 // order, in every call.
 func (a *Adam) Step(model []gorgonia.ValueGrad) error {
-	rates := adam.Rates{
-		LearningRate: cmp.Or(a.LearningRate, 0.01),
-		Beta1:        cmp.Or(a.Beta1, 0.9), Beta2: cmp.Or(a.Beta2, 0.999),
-		Epsilon: cmp.Or(a.Epsilon, 1e-8),
-	}
 	values, gradients := make([]adam.Entries, len(model)), make([]adam.Entries, len(model))
 	for i, vg := range model {
 		gradient, err := vg.Grad()
@@ -55,7 +57,7 @@ func (a *Adam) Step(model []gorgonia.ValueGrad) error {
 		}
 		values[i], gradients[i] = x, g
 	}
-	if err := a.state.Step(rates, values, gradients); err != nil {
+	if err := a.state.Step(a.WithDefaults(), values, gradients); err != nil {
 		return fmt.Errorf("Adam: %w", err)
 	}
 	return nil

@@ -17,8 +17,11 @@ import (
 	"testing"
 	"time"
 
+	"gorgonia.org/gorgonia"
+
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/studies/internal/presets"
 	"github.com/largemvc/largemvc/studies/internal/tables"
 )
@@ -222,17 +225,39 @@ func TestPublishedProtocol(t *testing.T) {
 	}
 }
 
-// The rate falls when the loss has not fallen for more than 15 epochs, as PyTorch's ReduceLROnPlateau has it.
-func TestPlateau(t *testing.T) {
-	p := plateau{rate: 1, best: math.Inf(1)}
-	var rates []float64
-	for epoch := range 40 {
-		rates = append(rates, p.after(max(5-float64(epoch), 3)))
+// From E = X − H·P, H = Z, the first layer gives S_θ(Z), whatever the views are.
+func TestResidualStart(t *testing.T) {
+	s := smallStudy(t)
+	data, start, err := publishedStart(context.Background(), standardised(s.sets[0]), 3, 1)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for epoch, want := range map[int]float64{0: 1, 17: 1, 18: 0.3, 33: 0.3, 34: 0.09} {
-		if rates[epoch] != want {
-			t.Errorf("after epoch %d the rate is %v, want %v", epoch, rates[epoch], want)
+	net := largemvc.Model[*residual, *largemvc.RowShrink, *largemvc.Procrustes]{Represent: &residual{}}
+	if err := net.Build(largemvc.Env{G: gorgonia.NewGraph(), Layers: 1}, data, start); err != nil {
+		t.Fatal(err)
+	}
+	h, err := net.H(1)
+	vm := gorgonia.NewTapeMachine(net.Loss().Graph())
+	defer vm.Close()
+	if err := errors.Join(err, vm.RunAll()); err != nil {
+		t.Fatal(err)
+	}
+	for i, x := range h.Value().Data().([]float64) {
+		if want := max(0, start.H.At(i/3, i%3)-0.01); math.Abs(x-want) > 1e-15 {
+			t.Fatalf("row %d, column %d of H is %g, want %g", i/3, i%3, x, want)
 		}
+	}
+}
+
+// Rows 1, 1, −1, −1 in one direction with λ‖X‖² = 1: without itself a row scores 1/5 for its label and −2/5 for the other.
+func TestPredicted(t *testing.T) {
+	p := information.RegressionRows[float32]{Rank: 1, Stride: 1, Y: []float32{1, 1, -1, -1}, Weight: []float64{0.2},
+		Leverage: slices.Repeat([]float32{0.2}, 4), Rest: slices.Repeat([]float32{0.8}, 4)}
+	if right, margin := predicted(p, []int{0, 0, 1, 1}, 2); right != 100 || math.Abs(margin-0.75) > 1e-6 {
+		t.Errorf("%g %% right, margin %g", right, margin)
+	}
+	if right, margin := predicted(p, []int{0, 1, 0, 1}, 2); right != 0 || math.Abs(margin+0.25) > 1e-6 {
+		t.Errorf("mixed labels: %g %% right, margin %g", right, margin)
 	}
 }
 
