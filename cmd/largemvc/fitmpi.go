@@ -262,7 +262,7 @@ func (o *fitOptions) readLabelsOf(ctx context.Context, in *input, lo, hi int) er
 	if o.startFile() == "" {
 		return nil
 	}
-	anchors := cmp.Or(o.config.Anchors, o.config.Clusters)
+	anchors := o.config.WithDefaults().Anchors
 	labels, err := o.readStartLabels(ctx, o.start, in.samples, anchors, nil)
 	if err == nil {
 		o.config.StartLabels = labels[lo:hi]
