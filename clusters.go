@@ -359,9 +359,9 @@ func smoothLast[T kernel.Float](ctx context.Context, in *prepared[T], c *Config,
 // Clustering is the result of Fit: the trained model and the labels of the training samples. It is safe for concurrent use if
 // its fields are not modified.
 //
-// Training can make the clusters worse. If there are fewer Anchors than Clusters, Fit compares the trained labels with k-means on
-// U√S of the smoothed views, by their neighbour information. If the loss has both terms of Neighborhood, and Anchors equals Clusters, Fit
-// therefore compares the trained labels with the initial clustering. The score of labels is twice their neighbour information
+// Training can make the clusters worse. If the loss has both terms of Neighborhood, and Anchors equals Clusters, Fit
+// therefore compares the trained labels with the initial clustering. With fewer Anchors it compares them with k-means on U√S
+// of the smoothed views, by the neighbour information alone. Else the score of labels is twice their neighbour information
 // plus their held-out information (package terms), divided by log m. If the initial clustering has the higher score, and
 // every sample has every view, Fit returns the initial clusters, refined by k-means; Kept and Notes say so. H and the
 // centroids then refer to U√S of the smoothed views at norm 1, for new samples too. Anchors, trust and parameters are those

@@ -19,6 +19,7 @@ import (
 	"github.com/largemvc/largemvc/internal/op"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/testrig/testutil"
+	"github.com/largemvc/largemvc/machine"
 )
 
 // takenOf are some samples of views.
@@ -572,5 +573,23 @@ func TestFitEndsInALaterRun(t *testing.T) {
 			t.Errorf("%v: run %d, %v after %d epochs", end, got.Restart, got.Status, got.Epochs)
 		}
 		checkResult(t, views, got)
+	}
+}
+
+// Many clusters have few anchors by default; the labels are found all the same, with the same bits for any number of workers.
+func TestManyClusters(t *testing.T) {
+	const n, d, k = 1000, 24, 250
+	rng, x := rand.New(rand.NewPCG(1, 9)), make([]float64, n*d)
+	truth := make([]int, n)
+	for i := range x {
+		truth[i/d] = i / d % k
+		x[i] = 8*rand.New(rand.NewPCG(uint64(i/d%k), uint64(i%d))).NormFloat64() + rng.NormFloat64()
+	}
+	views, c := []View{DenseView(n, d, x), DenseView(n, d, x)}, Config{Clusters: k, Epochs: 3, Machine: machine.Options{Workers: 1}}
+	one := mustFit(t, views, c)
+	c.Machine.Workers = 3
+	nmi, err := nmiOf(truth, one.Labels)
+	if m := one.Config().Anchors; err != nil || nmi < 0.95 || m >= k || !slices.Equal(one.Labels, mustFit(t, views, c).Labels) {
+		t.Errorf("%d anchors, NMI %v (%v), or other labels with three workers", m, nmi, err)
 	}
 }
