@@ -34,8 +34,8 @@ func (c *Clustering) setNotes(group *ranks.Group, views []view.View) error {
 			"score is %.4g, that after training %.4g", c.StartScore, c.TrainedScore))
 	}
 	if first, end := c.Loss[0], c.Loss[len(c.Loss)-1]; c.Status == Diverged || end > max(first, c.NullLoss) {
-		c.Notes = append(c.Notes, fmt.Sprintf("the training diverged: the loss was %.4g before it and %.4g after %d epochs, and it "+
-			"is %.4g if nothing is learned; set a lower LearningRate or fewer Anchors", first, end, c.Epochs, c.NullLoss))
+		c.Notes = append(c.Notes, fmt.Sprintf("the training diverged: the loss was %.4g before it and %.4g after %d epochs, "+
+			"and it is %.4g if nothing is learned; set a lower LearningRate or fewer Anchors", first, end, c.Epochs, c.NullLoss))
 	}
 	for v, count := range c.leftOut {
 		if count > 0 {
@@ -308,7 +308,7 @@ func keptStart[T kernel.Float](
 	score, start := in.tells(c), r.Begin.Labels
 	var found *cluster.Clusters[T]
 	var h []T
-	if c.fewAnchors() {
+	if fewAnchors(c) {
 		if found, h, err = begun(); err != nil {
 			return nil, nil, err
 		}
@@ -331,7 +331,7 @@ func keptStart[T kernel.Float](
 // information together. If there are fewer anchors, it is the information about neighbours alone, in less memory.
 func (p *prepared[T]) tells(c *Config) cluster.Score {
 	near := information.NewNeighbors[T](p.data.group, c.Machine.Workers, c.Clusters, p.Graph, 0).LabelScore()
-	if c.fewAnchors() {
+	if fewAnchors(c) {
 		return near
 	}
 	guessed := information.NewHeldOut(c.Machine.Workers, c.Anchors, p.HeldOut, 0).LabelScore()

@@ -305,11 +305,11 @@ func (c *Config) beginsAtStart() bool {
 // mayKeep reports whether the clusters of the start may replace the clusters of the trained network. With a custom module they
 // never do.
 func (c *Config) mayKeep() bool {
-	return c.stock() && c.StartLabels == nil && (c.beginsAtStart() && c.hasHeldOutLoss() || c.fewAnchors())
+	return c.stock() && c.StartLabels == nil && (c.beginsAtStart() && c.hasHeldOutLoss() || fewAnchors(c))
 }
 
 // fewAnchors says whether the initial clustering has fewer clusters than the result.
-func (c *Config) fewAnchors() bool { return c.hasNeighborLoss() && c.Anchors < c.Clusters }
+func fewAnchors(c *Config) bool { return c.hasNeighborLoss() && c.Anchors < c.Clusters }
 
 // sharedReadOut is the number of samples up to which k-means on H that begins with nothing is chosen by neighbours. The choice
 // takes as long as that of the start.

@@ -585,7 +585,8 @@ func TestManyClusters(t *testing.T) {
 		truth[i/d] = i / d % k
 		x[i] = 8*rand.New(rand.NewPCG(uint64(i/d%k), uint64(i%d))).NormFloat64() + rng.NormFloat64()
 	}
-	views, c := []View{DenseView(n, d, x), DenseView(n, d, x)}, Config{Clusters: k, Epochs: 3, Machine: machine.Options{Workers: 1}}
+	views := []View{DenseView(n, d, x), DenseView(n, d, x)}
+	c := Config{Clusters: k, Epochs: 3, Machine: machine.Options{Workers: 1}}
 	one := mustFit(t, views, c)
 	c.Machine.Workers = 3
 	nmi, err := nmiOf(truth, one.Labels)
