@@ -33,6 +33,10 @@ func (c *Clustering) setNotes(group *ranks.Group, views []view.View) error {
 		c.Notes = append(c.Notes, fmt.Sprintf("training made the clusters worse, and Fit kept the clusters of the start: their "+
 			"score is %.4g, that after training %.4g", c.StartScore, c.TrainedScore))
 	}
+	if first, end := c.Loss[0], c.Loss[len(c.Loss)-1]; c.Status == Diverged || end > max(first, c.NullLoss) {
+		c.Notes = append(c.Notes, fmt.Sprintf("the training diverged: the loss was %.4g before it and %.4g after %d epochs, "+
+			"and it is %.4g if nothing is learned; set a lower LearningRate or fewer Anchors", first, end, c.Epochs, c.NullLoss))
+	}
 	for v, count := range c.leftOut {
 		if count > 0 {
 			c.Notes = append(c.Notes, fmt.Sprintf("%s: %d of %d features are constant over the samples and are left out",
@@ -290,30 +294,48 @@ func keptStart[T kernel.Float](
 		return nil, nil, nil
 	}
 	var err error
-	score := in.tells(c)
-	if out.StartScore, err = score(ctx, r.Begin.Labels); err != nil {
+	begun := func() (*cluster.Clusters[T], []T, error) {
+		e, err := cluster.Embed(ctx, in.data.group, in.X, c.Anchors, c.Seed+uint64(r.Restart), c.Machine.Workers)
+		if err != nil {
+			return nil, nil, err
+		}
+		h, err := e.Rows(ctx, in.X, c.Machine.Workers)
+		if err != nil {
+			return nil, nil, err
+		}
+		out.start = e.Basis
+		found, err := clustered(ctx, in, c, r, h)
+		return found, h, err
+	}
+	score, start := in.tells(c), r.Begin.Labels
+	var found *cluster.Clusters[T]
+	var h []T
+	if fewAnchors(c) {
+		if found, h, err = begun(); err != nil {
+			return nil, nil, err
+		}
+		start = found.Labels
+	}
+	if out.StartScore, err = score(ctx, start); err != nil {
 		return nil, nil, err
 	}
 	if out.TrainedScore, err = score(ctx, labels); err != nil || !(out.TrainedScore < out.StartScore-keptMargin) {
+		out.start = nil
 		return nil, nil, err
 	}
-	e, err := cluster.Embed(ctx, in.data.group, in.X, c.Anchors, c.Seed+uint64(r.Restart), c.Machine.Workers)
-	if err != nil {
-		return nil, nil, err
+	if out.Kept = true; found == nil {
+		found, h, err = begun()
 	}
-	h, err := e.Rows(ctx, in.X, c.Machine.Workers)
-	if err != nil {
-		return nil, nil, err
-	}
-	out.Kept, out.start = true, e.Basis
-	found, err := clustered(ctx, in, c, r, h)
 	return found, h, err
 }
 
-// tells returns the function by which clusters, as many as anchors, are compared: twice their information about neighbours and
-// their held-out information together.
+// tells returns the function by which clusters are compared: twice their information about neighbours and their held-out
+// information together. If there are fewer anchors, it is the information about neighbours alone, in less memory.
 func (p *prepared[T]) tells(c *Config) cluster.Score {
-	near := information.NewNeighbors[T](p.data.group, c.Machine.Workers, c.Anchors, p.Graph, 0).LabelScore()
+	near := information.NewNeighbors[T](p.data.group, c.Machine.Workers, c.Clusters, p.Graph, 0).LabelScore()
+	if fewAnchors(c) {
+		return near
+	}
 	guessed := information.NewHeldOut(c.Machine.Workers, c.Anchors, p.HeldOut, 0).LabelScore()
 	return func(ctx context.Context, labels []int) (float64, error) {
 		a, err := near(ctx, labels)
@@ -340,7 +362,8 @@ func smoothLast[T kernel.Float](ctx context.Context, in *prepared[T], c *Config,
 // its fields are not modified.
 //
 // Training can make the clusters worse. If the loss has both terms of Neighborhood, and Anchors equals Clusters, Fit
-// therefore compares the trained labels with the initial clustering. The score of labels is twice their neighbour information
+// therefore compares the trained labels with the initial clustering. With fewer Anchors it compares them with k-means on U√S
+// of the smoothed views, by the neighbour information alone. Else the score of labels is twice their neighbour information
 // plus their held-out information (package terms), divided by log m. If the initial clustering has the higher score, and
 // every sample has every view, Fit returns the initial clusters, refined by k-means; Kept and Notes say so. H and the
 // centroids then refer to U√S of the smoothed views at norm 1, for new samples too. Anchors, trust and parameters are those

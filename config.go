@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 
+	"github.com/largemvc/largemvc/internal/structure"
 	"github.com/largemvc/largemvc/machine"
 	"github.com/largemvc/largemvc/optim"
 )
@@ -19,7 +20,7 @@ import (
 // MarshalJSON.
 type Config struct {
 	Clusters int // number of clusters, 1 to n
-	Anchors  int // m, number of anchors of each view, 1 to n; default Clusters
+	Anchors  int // m, number of anchors of each view, 1 to n; default Clusters, 48 for more than 200 clusters (docs/scale.md)
 	Layers   int // L, number of layers, up to 1,000; default 2
 
 	// Represent, Noise and Anchor are the modules of the network; default &SoftThreshold{}, &RowShrink{} and &Procrustes{}.
@@ -60,7 +61,8 @@ type Config struct {
 	// PlainReadOut runs the last k-means on the rows of H as they are, as in the paper. By default each row is scaled to norm 1,
 	// as in the loss terms of Neighborhood.
 	PlainReadOut bool
-	// KMeansStarts is the number of starts of each k-means, up to 1,000; default 10. The start of the lowest inertia is kept.
+	// KMeansStarts is the number of starts of each k-means, up to 1,000; default 10, 1 for more than 200 clusters. The start of
+	// the lowest inertia is kept.
 	// With Neighborhood.Weight the initial clustering has three times as many starts, see the package documentation.
 	KMeansStarts int
 
@@ -143,6 +145,9 @@ func PaperConfig(clusters int) Config {
 // samples stay zero: Neighborhood.Steps and Landmarks, and with FitSamples also Exact. Neighborhood.Neighbors is 10 where it
 // is not given, though a fit of small clusters takes fewer.
 func (c Config) WithDefaults() Config {
+	if c.Clusters > structure.MostClusters {
+		c.Anchors, c.KMeansStarts = cmp.Or(c.Anchors, manyAnchors), cmp.Or(c.KMeansStarts, manyStarts)
+	}
 	c.Anchors = cmp.Or(c.Anchors, c.Clusters)
 	c.Layers = cmp.Or(c.Layers, 2)
 	c.Epochs = cmp.Or(c.Epochs, 100)
@@ -168,6 +173,9 @@ func (c Config) WithDefaults() Config {
 	fillModules(&c)
 	return c
 }
+
+// manyAnchors and manyStarts are the anchors and the starts of k-means for more than structure.MostClusters clusters.
+const manyAnchors, manyStarts = 48, 1
 
 // fillModules puts copies of the modules in their place, those of this package where they are nil, with their defaults filled.
 func fillModules(c *Config) {
@@ -301,8 +309,11 @@ func (c *Config) beginsAtStart() bool {
 // mayKeep reports whether the clusters of the start may replace the clusters of the trained network. With a custom module they
 // never do.
 func (c *Config) mayKeep() bool {
-	return c.stock() && c.beginsAtStart() && c.hasHeldOutLoss() && c.StartLabels == nil
+	return c.stock() && c.StartLabels == nil && (c.beginsAtStart() && c.hasHeldOutLoss() || fewAnchors(c))
 }
+
+// fewAnchors says whether the initial clustering has fewer clusters than the result.
+func fewAnchors(c *Config) bool { return c.hasNeighborLoss() && c.Anchors < c.Clusters }
 
 // sharedReadOut is the number of samples up to which k-means on H that begins with nothing is chosen by neighbours. The choice
 // takes as long as that of the start.

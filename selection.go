@@ -354,6 +354,9 @@ func (r *run) findOutliers(ctx context.Context, of *judgedSamples) error {
 // setConfidence compares the labels of the judged samples with the clusters of their halves, and sets the confidence of all. It
 // cannot be stopped: all ranks have a confidence, or none.
 func (r *run) setConfidence(of *judgedSamples, found *structure.Result, out *Clustering) error {
+	if !found.Judged() {
+		return nil
+	}
 	n := len(out.Labels)
 	near, next := make([]float64, n), make([]float64, n)
 	err := out.squares(context.Background(), out.H, func(i int, squares []float64) {

@@ -64,7 +64,7 @@ func planOf(c *Config, views []view.View, all int) *plan.Fit {
 		Spec: engineSpec(c, views[0].Rows, nil, c.Machine.Workers), Float64: c.Float64, Custom: perModule(c),
 		Whole:  perModule(c) || c.ExtraLoss != nil,
 		Epochs: c.Epochs, KMeansStarts: c.KMeansStarts, Unit: !c.PlainReadOut,
-		Keeps:   c.mayKeep(),
+		Keeps: c.mayKeep(), Clusters: c.Clusters,
 		Chooses: trainedOn(c, all) <= sharedReadOut && !c.beginsAtStart(), Hashed: c.Checkpoint.Path != "",
 		MaxMemory: c.Machine.MaxMemory,
 	}

@@ -272,7 +272,7 @@ func (o *fitOptions) readLabelsOf(ctx context.Context, in *input, lo, hi int) er
 	if o.startFile() == "" {
 		return nil
 	}
-	anchors := cmp.Or(o.config.Anchors, o.config.Clusters)
+	anchors := o.config.WithDefaults().Anchors
 	if in.ids == nil && filepath.Ext(o.start) == arrayEnding {
 		var err error
 		o.config.StartLabels, err = startRows(ctx, o.start, in.samples, lo, hi, anchors)

@@ -112,9 +112,7 @@ func complete(ctx context.Context, o *fitOptions, in *input) error {
 				"there are", o.data[0])
 		}
 	}
-	if c.Anchors == 0 {
-		c.Anchors = c.Clusters
-	}
+	c.Anchors = c.WithDefaults().Anchors
 	if c.Clusters > in.samples {
 		return usagef("fit: %d clusters for %d samples", c.Clusters, in.samples)
 	}

@@ -32,5 +32,8 @@ func NeighborBytes(n, m, atoms, workers int, size int64) int64 {
 
 // LabelScoreBytes is the memory of a LabelScore of n samples in m clusters.
 func LabelScoreBytes(n, m int, size int64) int64 {
-	return int64(n) * int64(2*neighbor.Stride(m)) * size
+	if m <= scoreColumns {
+		return int64(n) * int64(2*neighbor.Stride(m)) * size
+	}
+	return int64(n)*2*scoreColumns*size + int64(m)*int64(m)*2*8
 }

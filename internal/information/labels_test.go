@@ -26,8 +26,9 @@ func someLabels(n, m int, seed uint64) (labels []int, q *mat.Dense) {
 
 // The score of labels is the information of the table of neighbours' clusters, and a second call knows nothing of the first.
 func TestNeighborScoreOfLabels(t *testing.T) {
-	const n, m = 80, 5
-	for _, factor := range []bool{false, true} {
+	const n = 80
+	for k, m := range []int{5, 5, scoreColumns + 50, scoreColumns + 50} {
+		factor := k%2 > 0
 		graph := someGraph(t, n, factor)
 		score := NewNeighbors[float64](nil, 2, m, graph, 0.3).LabelScore()
 		full := testutil.FullGraph(t, graph, kernel.Pad)

@@ -52,9 +52,16 @@ func (s *Neighbors[T]) Table(h []T) (*NeighborTable[T], error) {
 	return t, nil
 }
 
+// scoreColumns is the number of clusters up to which a LabelScore makes one product with the graph, and the width of its products
+// above.
+const scoreColumns = 256
+
 // LabelScore returns a function for I/log m of clusters given by labels from 0 to m−1. The function has its own scratch, so that
 // only one goroutine at a time may call it.
 func (s *Neighbors[T]) LabelScore() func(ctx context.Context, labels []int) (float64, error) {
+	if s.m > scoreColumns {
+		return s.wideScore
+	}
 	q, aq := make([]T, s.n*s.ld), make([]T, s.n*s.ld)
 	return func(ctx context.Context, labels []int) (float64, error) {
 		clear(q)
@@ -72,6 +79,42 @@ func (s *Neighbors[T]) LabelScore() func(ctx context.Context, labels []int) (flo
 		t.measure(joint, s.m)
 		return t.Information / math.Log(float64(s.m)), nil
 	}
+}
+
+// wideScore is LabelScore for many clusters: it computes some columns of QᵀAQ at a time.
+func (s *Neighbors[T]) wideScore(ctx context.Context, labels []int) (float64, error) {
+	q, aq, joint := make([]T, s.n*scoreColumns), make([]T, s.n*scoreColumns), make([]float64, s.m*s.m)
+	sum := ranks.RowSum{
+		What: "the neighbours' clusters", Workers: s.workers, Rows: s.n, Chunk: parallel.ChunkRows(s.group.Total(s.n), block),
+		Size: s.m * scoreColumns,
+	}
+	for from := 0; from < s.m; from += scoreColumns {
+		clear(q)
+		for i, l := range labels {
+			if l >= from && l < from+scoreColumns {
+				q[i*scoreColumns+l-from] = 1
+			}
+		}
+		if err := neighbor.Mul(ctx, s.graph, s.workers, aq, q, scoreColumns); err != nil {
+			return 0, err
+		}
+		part, err := ranks.SumRows(ctx, s.group, sum, func() struct{} { return struct{}{} },
+			func(_, lo, hi int, _ struct{}, part []float64) error {
+				for i := lo; i < hi; i++ {
+					kernel.AddTo(part[labels[i]*scoreColumns:(labels[i]+1)*scoreColumns], aq[i*scoreColumns:(i+1)*scoreColumns])
+				}
+				return nil
+			})
+		if err != nil {
+			return 0, err
+		}
+		for a := range s.m {
+			copy(joint[a*s.m+from:(a+1)*s.m], part[a*scoreColumns:(a+1)*scoreColumns])
+		}
+	}
+	t := &NeighborTable[T]{}
+	t.measure(joint, s.m)
+	return t.Information / math.Log(float64(s.m)), nil
 }
 
 func (t *NeighborTable[T]) measure(joint []float64, m int) {

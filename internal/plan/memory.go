@@ -164,6 +164,10 @@ func (e *estimate) addChoices(f *Fit, width int) {
 	choice := scores + int64(n)*8*16 + int64(min(n, chosenByNeighbors))*int64(width)*size
 	e.Start += choice
 	switch {
+	case f.Keeps && f.Clusters > m: // k-means on rows in as many columns as anchors
+		rows := int64(n) * int64(kernel.Pad(m)) * size
+		means := rows + kmeans.Bytes(f.Clusters, f.KMeansStarts, n, m, size)
+		e.State += rows + max(information.LabelScoreBytes(n, f.Clusters, size), means)
 	case f.Keeps:
 		e.State += scores + information.HeldOutScoreBytes(n, m, size)
 	case f.Chooses:

@@ -28,6 +28,8 @@ type Fit struct {
 	Encoder bool // the Represent module is an encoder
 	Whole   bool // a part of the fit needs the state of all samples at once: a term, an extra loss, a custom module
 
+	Clusters int // of the result
+
 	Known   int // samples whose class is known; 0: none
 	Classes int // of these samples
 

@@ -16,11 +16,14 @@ type Agreed struct {
 	Chance float64
 }
 
+// Judged reports whether there are figures and clusters of halves.
+func (r *Result) Judged() bool { return len(r.trials) > 0 }
+
 // Agree compares labels of the rows that Judge was given. Each cluster of a half corresponds to the label with which it shares
 // most rows, one to one. The rows of the half determine the correspondence; the other rows are compared. Agree returns nil if
 // nothing was judged, and for more clusters than score matches.
 func (r *Result) Agree(labels []int) *Agreed {
-	if len(r.trials) == 0 {
+	if !r.Judged() {
 		return nil
 	}
 	out := &Agreed{Share: make([]float64, len(labels))}

@@ -52,6 +52,8 @@ const (
 	// cluster. The time grows with the square of the number of rows.
 	mostRows       = 600
 	rowsPerCluster = 8
+	// MostClusters is the number of clusters above which nothing is judged: the time grows with its square.
+	MostClusters = 200
 	// fewestPerHalf is the number of rows for each cluster below which halves cannot be clustered.
 	fewestPerHalf = 2
 	// fewestNeighbors is the smallest number of neighbours of a sample. Otherwise a sample has at most half of a cluster's
@@ -99,16 +101,19 @@ func Choose(n int, o Options) []int {
 }
 
 // Chosen is the number of samples that Choose returns.
-func Chosen(n, clusters int) int { return min(n, max(mostRows, rowsPerCluster*clusters)) }
+func Chosen(n, clusters int) int {
+	return min(n, max(mostRows, rowsPerCluster*min(clusters, MostClusters)))
+}
 
 // Judge judges the clusters of the samples that Choose chose, of views that were checked and are in memory. It returns
-// score.StructureUnknown for one cluster, for fewer than 24 samples, and for fewer than four samples for each cluster. It leaves
+// score.StructureUnknown for one cluster, for more than MostClusters, for fewer than 24 samples, and for fewer than four samples
+// for each cluster. It leaves
 // out views in which the chosen rows are constant; if none is left, it also returns score.StructureUnknown. Its only errors are
 // errors of the context.
 func Judge(ctx context.Context, views []view.View, o Options) (*Result, error) {
 	m := views[0].Rows
 	out := &Result{Rows: m}
-	if o.Clusters < 2 || m < fewestRows || m/2 < fewestPerHalf*o.Clusters {
+	if o.Clusters < 2 || o.Clusters > MostClusters || m < fewestRows || m/2 < fewestPerHalf*o.Clusters {
 		return out, nil
 	}
 	o.Neighbors = min(cmp.Or(o.Neighbors, 10), max(fewestNeighbors, m/(4*o.Clusters)))
