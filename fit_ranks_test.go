@@ -142,7 +142,8 @@ func TestRanksHaveTheBitsOfOneProcess(t *testing.T) {
 			[]cutting{{4000, []int{0, 1024, 3072}}, {9001, []int{0, 4096}}, {9001, []int{0, 2048, 6144}}},
 		},
 		"z-scores, no noise": {
-			largemvc.Paper(largemvc.Config{Clusters: 4, Epochs: 2, Preprocess: largemvc.PreprocessZScore, Noise: &largemvc.NoNoise{}}),
+			largemvc.Paper(largemvc.Config{Clusters: 4, Epochs: 2, Preprocess: largemvc.PreprocessZScore,
+				Noise: &largemvc.NoNoise{}}),
 			[]cutting{{4000, []int{0, 2048}}, {9001, []int{0, 2048, 4096}}},
 		},
 		"neighbours": {
