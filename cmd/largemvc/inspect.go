@@ -182,7 +182,7 @@ const fewFeatures = 5
 // takes two numbers from each row, which is too much of a short one, and small columns drown in it where others are of
 // another order of magnitude: then balanced columns are better, unless the view is sparse, whose rare columns they blow up.
 func suggestion(r *dataset.Report) string {
-	const without = ";\nwith -set Neighborhood.Neighbors=none, -set Preprocess=balanced, for "
+	const without = ".\nWithout neighbours (-set Neighborhood.Neighbors=none) give -set Preprocess=balanced too: "
 	const text = "no flags: the default preset reads every view in two standardisations, which suits most data"
 	for v := range r.Views {
 		x := &r.Views[v]

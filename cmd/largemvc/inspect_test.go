@@ -45,7 +45,7 @@ func TestInspect(t *testing.T) {
 	status, stdout, stderr = runLine("inspect", path, csvFile, "-labels", "none", "-clusters", "7")
 	if status != exitOK || !strings.Contains(stdout, "30 samples, 3 views") || !strings.Contains(stdout, "no labels") ||
 		!strings.Contains(stdout, "for 7 clusters (-clusters)") || !strings.Contains(stdout,
-		"with -set Neighborhood.Neighbors=none, -set Preprocess=balanced, for view 2 has 2 features only") {
+		"(-set Neighborhood.Neighbors=none) give -set Preprocess=balanced too: view 2 has 2 features only") {
 		t.Errorf("status %d: %s%s", status, stdout, stderr)
 	}
 	status, stdout, stderr = runLine("inspect", path, "-labels", "none", "-clusters", "31")
@@ -67,8 +67,8 @@ func TestInspect(t *testing.T) {
 }
 
 func TestSuggestion(t *testing.T) {
-	const scale, few = "with -set Neighborhood.Neighbors=none, -set Preprocess=balanced, for the columns of view 1",
-		"with -set Neighborhood.Neighbors=none, -set Preprocess=balanced, for view 1 has 4 features"
+	const scale, few = "(-set Neighborhood.Neighbors=none) give -set Preprocess=balanced too: the columns of view 1",
+		"(-set Neighborhood.Neighbors=none) give -set Preprocess=balanced too: view 1 has 4 features"
 	for _, test := range []struct {
 		view dataset.ViewReport
 		text string // beside "no flags"
