@@ -30,12 +30,15 @@ const fewJoin = 0.05
 func (c *Clustering) setNotes(group *ranks.Group, views []view.View) error {
 	c.Notes = nil
 	if c.Kept {
-		c.Notes = append(c.Notes, fmt.Sprintf("training made the clusters worse, and Fit kept the clusters of the start: their "+
-			"score is %.4g, that after training %.4g", c.StartScore, c.TrainedScore))
+		what := "training made the clusters worse, and Fit kept the clusters of the start"
+		if fewAnchors(&c.config) {
+			what = "with fewer anchors than clusters, Fit kept the clusters of the smoothed views"
+		}
+		c.Notes = append(c.Notes, fmt.Sprintf("%s: their score is %.4g, that after training %.4g", what, c.StartScore, c.TrainedScore))
 	}
 	if first, end := c.Loss[0], c.Loss[len(c.Loss)-1]; c.Status == Diverged || end > max(first, c.NullLoss) {
 		c.Notes = append(c.Notes, fmt.Sprintf("the training diverged: the loss was %.4g before it and %.4g after %d epochs, "+
-			"and it is %.4g if nothing is learned; set a lower LearningRate or fewer Anchors", first, end, c.Epochs, c.NullLoss))
+			"and it is %.4g if nothing is learned; set a lower Optimizer.LearningRate or fewer Anchors", first, end, c.Epochs, c.NullLoss))
 	}
 	for v, count := range c.leftOut {
 		if count > 0 {
