@@ -20,7 +20,7 @@ import (
 // MarshalJSON.
 type Config struct {
 	Clusters int // number of clusters, 1 to n
-	Anchors  int // m, number of anchors of each view, 1 to n; default Clusters, 48 for more than 200 clusters (docs/scale.md)
+	Anchors  int // m, number of anchors of each view, 1 to n; default Clusters; with neighbours, 48 for more than 200 clusters
 	Layers   int // L, number of layers, up to 1,000; default 2
 
 	// Represent, Noise and Anchor are the modules of the network; default &SoftThreshold{}, &RowShrink{} and &Procrustes{}.
@@ -61,9 +61,9 @@ type Config struct {
 	// PlainReadOut runs the last k-means on the rows of H as they are, as in the paper. By default each row is scaled to norm 1,
 	// as in the loss terms of Neighborhood.
 	PlainReadOut bool
-	// KMeansStarts is the number of starts of each k-means, up to 1,000; default 10, 1 for more than 200 clusters. The start of
-	// the lowest inertia is kept.
-	// With Neighborhood.Weight the initial clustering has three times as many starts, see the package documentation.
+	// KMeansStarts is the number of starts of each k-means, up to 1,000; default 10; with neighbours, 1 for more than 200
+	// clusters. The start of the lowest inertia is kept. With Neighborhood.Weight the initial clustering has three times as many
+	// starts, see the package documentation.
 	KMeansStarts int
 
 	Float64 bool // computes in float64; default float32
@@ -145,7 +145,7 @@ func PaperConfig(clusters int) Config {
 // samples stay zero: Neighborhood.Steps and Landmarks, and with FitSamples also Exact. Neighborhood.Neighbors is 10 where it
 // is not given, though a fit of small clusters takes fewer.
 func (c Config) WithDefaults() Config {
-	if c.Clusters > structure.MostClusters {
+	if c.Clusters > structure.MostClusters && c.Neighborhood.Neighbors != None { // the paper's network has an anchor for each
 		c.Anchors, c.KMeansStarts = cmp.Or(c.Anchors, manyAnchors), cmp.Or(c.KMeansStarts, manyStarts)
 	}
 	c.Anchors = cmp.Or(c.Anchors, c.Clusters)

@@ -458,7 +458,8 @@ func TestNotKept(t *testing.T) {
 		"trained":       {views, Config{Clusters: 4}},
 	} {
 		got := mustFit(t, test.views, test.config)
-		if got.Kept || strings.Contains(got.String(), "start are kept") {
+		other := func(note string) bool { return !strings.HasPrefix(note, "the training diverged: ") }
+		if got.Kept || strings.Contains(got.String(), "kept") || slices.ContainsFunc(got.Notes, other) {
 			t.Errorf("%s: %v, %q", name, got, got.Notes)
 		}
 		if compared := got.StartScore != 0 || got.TrainedScore != 0; compared != (name == "trained") {
@@ -592,7 +593,8 @@ func TestManyClusters(t *testing.T) {
 	one := mustFit(t, views, c)
 	c.Machine.Workers = 3
 	nmi, err := nmiOf(truth, one.Labels)
-	if m := one.Config().Anchors; err != nil || nmi < 0.95 || m >= k || !slices.Equal(one.Labels, mustFit(t, views, c).Labels) {
-		t.Errorf("%d anchors, NMI %v (%v), or other labels with three workers", m, nmi, err)
+	if m := one.Config().Anchors; err != nil || nmi < 0.95 || m >= k || PaperConfig(k).WithDefaults().Anchors != k ||
+		!slices.Equal(one.Labels, mustFit(t, views, c).Labels) {
+		t.Errorf("%d anchors, NMI %v (%v), other labels with three workers, or few anchors in the paper's network", m, nmi, err)
 	}
 }

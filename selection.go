@@ -315,7 +315,8 @@ func (r *run) judge(ctx context.Context, some *judgedSamples, out *Clustering) e
 		}
 	}
 	out.Timings.Structure, out.Timings.Total = time.Since(began), time.Since(r.began)
-	if s := out.Structure; s.Judgement != score.StructureUnknown && len(r.views) > 1 && s.Agreement < fewestAgree {
+	// An agreement of exactly 0 says that fewer than two views could be compared.
+	if s := out.Structure; s.Agreement != 0 && s.Agreement < fewestAgree {
 		out.Notes = append([]string{fmt.Sprintf("clusters of single views agree no more than by chance (%.3f; 1 is equal, 0 "+
 			"chance): is row i the same sample in all views?", s.Agreement)}, out.Notes...)
 	}

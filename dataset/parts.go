@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -16,30 +15,51 @@ const (
 // checkShared returns an error if a column of two tables without ids may name their samples: it has the same name in both, and
 // different texts or whole numbers in all rows of each.
 func (p *plan) checkShared(data int, o *Options, lim *limits) error {
-	if o.NoIDs || o.Orientation == ColumnsAreSamples {
+	if data < 2 || o.NoIDs || o.Orientation == ColumnsAreSamples {
 		return nil
 	}
+	defer lim.Reset(lim.Used())
 	looked := 0
-	for k, s := range p.sources[:data] {
-		for _, other := range p.sources[:k] {
-			if !s.withoutIDs() || !other.withoutIDs() {
+	first := map[string]csvColumn{} // of each name
+	for _, s := range p.sources[:data] {
+		if !s.withoutIDs() {
+			continue
+		}
+		if err := lim.Take("the names of its columns", 64*int64(len(s.text.header))); err != nil {
+			return named(s.path, err)
+		}
+		for i, name := range s.text.header {
+			here := csvColumn{s, i}
+			if here.hasRole(name, o) {
 				continue
 			}
-			for i, name := range s.text.header {
-				j := slices.Index(other.text.header, name)
-				if j < 0 || i == s.text.roles.label || o.leavesOut(name) || matches(o.OneHot, name) || looked == mostShared {
-					continue
-				}
-				looked++
-				if s.text.checkID(i, false, lim) == nil && other.text.checkID(j, false, lim) == nil {
-					return fmt.Errorf("dataset: %s and %s have the column %s with a different value in each row: give "+
-						"Options.IDs %[3]s if it names the samples, Options.LeaveOut %[3]s if it is no feature, or Options.IDs "+
-						"none if the rows are in the same order", other.path, s.path, name)
-				}
+			at, ok := first[name]
+			if !ok {
+				first[name] = here
+			} else if looked++; looked <= mostShared && at.source != s && at.mayName(lim) && here.mayName(lim) {
+				return fmt.Errorf("dataset: %s and %s have the column %s with a different value in each row: give "+
+					"Options.IDs %[3]s if it names the samples, Options.LeaveOut %[3]s if it is no feature, or Options.IDs "+
+					"none if the rows are in the same order", at.source.path, s.path, name)
 			}
 		}
 	}
 	return nil
+}
+
+// csvColumn is a column of a table.
+type csvColumn struct {
+	source *source
+	number int
+}
+
+// hasRole reports whether the options or the name say what a column is.
+func (c csvColumn) hasRole(name string, o *Options) bool {
+	return name == "" || c.number == c.source.text.roles.label || o.leavesOut(name) || matches(o.OneHot, name)
+}
+
+// mayName reports whether a column has a different text or whole number in each row.
+func (c csvColumn) mayName(lim *limits) bool {
+	return c.source.text.checkID(c.number, false, lim) == nil
 }
 
 // withoutIDs reports whether a source is a table with names of columns, enough rows to judge by, and no ids.

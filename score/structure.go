@@ -7,7 +7,7 @@ type Judgement int
 
 // The judgements, from the weakest to the strongest.
 const (
-	StructureUnknown Judgement = iota // not judged: one cluster, too few samples, or switched off
+	StructureUnknown Judgement = iota // not judged: one cluster, more than 200, too few samples, or switched off
 	StructureNone                     // the clusters are no better than clusters of noise
 	StructureWeak                     // the clusters are better, but without clear gaps between them
 	StructureClear                    // stable clusters with few samples at their borders
@@ -49,7 +49,8 @@ type Structure struct {
 	// Border is the density of samples between clusters, relative to the density within. NullBorder is the lowest value of the
 	// kinds of noise. Clusters with gaps between them have a density near 0.
 	Border, NullBorder float64
-	// Agreement is the adjusted Rand index between clusters of single views, a mean over pairs of views; 0 for one view.
+	// Agreement is the adjusted Rand index between clusters of single views, a mean over pairs of views; 0 if
+	// fewer than two could be compared.
 	Agreement float64
 }
 
@@ -63,7 +64,7 @@ func (s Structure) String() string {
 	case StructureClear:
 		return fmt.Sprintf("clear (%s)", s.figures())
 	}
-	return "not judged"
+	return "not judged (docs/trust.md says when)"
 }
 
 func (s Structure) figures() string {

@@ -24,9 +24,10 @@ func TestJudgements(t *testing.T) {
 		t.Error(s)
 	}
 	for j, want := range map[Judgement]string{
-		StructureUnknown: "not judged", StructureNone: "none: clusters as good come out of noise (stability 0.50, of noise 0.25;",
-		StructureWeak:  "weak: better",
-		StructureClear: "clear (stability 0.50, of noise 0.25; density between clusters 1.00, of noise 2.00)",
+		StructureUnknown: "not judged (docs/trust.md",
+		StructureNone:    "none: clusters as good come out of noise (stability 0.50, of noise 0.25;",
+		StructureWeak:    "weak: better",
+		StructureClear:   "clear (stability 0.50, of noise 0.25; density between clusters 1.00, of noise 2.00)",
 	} {
 		s := Structure{Judgement: j, Stability: 0.5, NullStability: 0.25, Border: 1, NullBorder: 2}
 		if got := s.String(); !strings.HasPrefix(got, want) {

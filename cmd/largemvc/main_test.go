@@ -562,7 +562,7 @@ func TestFitSaysThatTheStartIsKept(t *testing.T) {
 		t.Errorf("standard error does not say %q: %s", want, stderr)
 	}
 	_, stdout, _ = runLine(args...)
-	want := fmt.Sprintf("those of the start: their score (%.4g) is above the score after the training (%.4g)", start, trained)
+	want := fmt.Sprintf("the initial clusters: their score (%.4g) is above the score after the training (%.4g)", start, trained)
 	if !strings.Contains(stdout, want) {
 		t.Errorf("the summary does not say %q:\n%s", want, stdout)
 	}

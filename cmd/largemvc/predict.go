@@ -348,7 +348,7 @@ func (p *prediction) addDrift(novelty []float64) {
 const (
 	someDrift   = 0.1
 	muchDrift   = 0.25
-	fewestDrift = 20 // samples; of fewer nothing is said
+	fewestDrift = 20 // samples that a verdict needs
 )
 
 // drift says whether the samples are like the training samples.

@@ -329,7 +329,7 @@ func (r *summary) aboutClusters(line func(name, format string, args ...any)) {
 			count(len(r.Outliers), "sample"))
 	}
 	if r.Kept {
-		line("", "those of the start: their score (%.4g) is above the score after the training (%.4g)",
+		line("", "the initial clusters: their score (%.4g) is above the score after the training (%.4g)",
 			*r.StartScore, *r.TrainedScore)
 	}
 	if r.ClustersFound < r.Clusters {

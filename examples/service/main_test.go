@@ -73,9 +73,14 @@ func TestService(t *testing.T) {
 			t.Errorf("%.60s: status %d, want %d: %s", c.body, status, c.status, text)
 		}
 	}
+	w := httptest.NewRecorder()
+	newService(model, 0).ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/assign", strings.NewReader("{}")))
+	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
+		t.Errorf("a service that takes no more: status %d: %s", w.Code, w.Body)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	w := httptest.NewRecorder()
+	w = httptest.NewRecorder()
 	r := httptest.NewRequest(http.MethodPost, "/assign", strings.NewReader(body(rows(0, 1), rows(1, 1)))).WithContext(ctx)
 	if handler.ServeHTTP(w, r); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("a request that was given up: status %d: %s", w.Code, w.Body)

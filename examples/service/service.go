@@ -16,16 +16,18 @@ const (
 	mostBytes   = 8 << 20          // of a request
 	mostSamples = 4096             // of a request
 	mostTime    = 10 * time.Second // of an answer
+	mostWaiting = 16               // requests for each that is computed
 )
 
 // service answers requests with a model, which is safe for concurrent use.
 type service struct {
 	model *largemvc.Predictor
 	slots chan struct{} // requests that are computed at a time
+	taken chan struct{} // requests that are read, wait or are computed: they bound the memory
 }
 
 func newService(model *largemvc.Predictor, atATime int) http.Handler {
-	s := &service{model, make(chan struct{}, atATime)}
+	s := &service{model, make(chan struct{}, atATime), make(chan struct{}, mostWaiting*atATime)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /assign", s.assign)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
@@ -54,6 +56,13 @@ type fault struct {
 func (s *service) assign(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), mostTime)
 	defer cancel()
+	select {
+	case s.taken <- struct{}{}:
+		defer func() { <-s.taken }()
+	default:
+		fail(w, errBusy)
+		return
+	}
 	var asked request
 	body := json.NewDecoder(http.MaxBytesReader(w, r.Body, mostBytes))
 	if err := body.Decode(&asked); err != nil {
@@ -69,8 +78,7 @@ func (s *service) assign(w http.ResponseWriter, r *http.Request) {
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
 	case <-ctx.Done():
-		w.Header().Set("Retry-After", "1")
-		fail(w, ctx.Err())
+		fail(w, errBusy)
 		return
 	}
 	a, err := s.model.Assign(ctx, views)
@@ -107,6 +115,8 @@ func viewsOf(rows [][][]float32, dims []int) ([]largemvc.View, error) {
 	return views, nil
 }
 
+var errBusy = errors.New("busy")
+
 // badRequest is an error of a request that the model never saw.
 type badRequest struct{ error }
 
@@ -125,8 +135,9 @@ func fail(w http.ResponseWriter, err error) {
 		status = http.StatusRequestEntityTooLarge
 	case errors.As(err, &bad):
 		status = http.StatusBadRequest
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		f.Error, status = "busy", http.StatusServiceUnavailable
+	case errors.Is(err, errBusy), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		w.Header().Set("Retry-After", "1")
+		f.Error, status = errBusy.Error(), http.StatusServiceUnavailable
 	default:
 		log.Printf("%+v", err) // with the stack of a largemvc.PanicError
 		f.Error = "internal error"
