@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/largemvc/largemvc/internal/confidence"
@@ -315,8 +316,9 @@ func (r *run) judge(ctx context.Context, some *judgedSamples, out *Clustering) e
 		}
 	}
 	out.Timings.Structure, out.Timings.Total = time.Since(began), time.Since(r.began)
-	// An agreement of exactly 0 says that fewer than two views could be compared.
-	if s := out.Structure; s.Agreement != 0 && s.Agreement < fewestAgree {
+	// An agreement of exactly 0 says that fewer than two views could be compared. Views of different samples may well disagree.
+	lacks := func(x view.View) bool { return x.Present != nil }
+	if s := out.Structure; s.Agreement != 0 && s.Agreement < fewestAgree && !slices.ContainsFunc(some.views, lacks) {
 		out.Notes = append([]string{fmt.Sprintf("clusters of single views agree no more than by chance (%.3f; 1 is equal, 0 "+
 			"chance): is row i the same sample in all views?", s.Agreement)}, out.Notes...)
 	}
