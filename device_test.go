@@ -55,7 +55,7 @@ func TestDeviceFit(t *testing.T) {
 		views  []View
 		config Config
 	}{
-		"neighbours": {views, Config{Clusters: 3, Seed: 2, Epochs: 10}},
+		"neighbours": {views, Config{Clusters: 3, Seed: 2, Epochs: testutil.Few(4, 10)}},
 		"landmarks": {masked, Config{
 			Clusters: 3, Seed: 2, Epochs: 2, Layers: 1, Neighborhood: Neighborhood{Exact: None, Landmarks: 130, Directions: 6},
 		}},

@@ -143,7 +143,8 @@ func TestPermutationPermutes(t *testing.T) {
 	for kind, views := range kinds {
 		for name, config := range configs {
 			for masked := range 2 {
-				if masked == 1 && name == "labels" {
+				few := !testutil.Slow && kind != "float32" // which masks all configurations
+				if masked == 1 && (few || name == "labels") || few && kind != "float64" && name == "paper" {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s, %s, masked %d", kind, name, masked), func(t *testing.T) {

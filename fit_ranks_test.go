@@ -130,8 +130,8 @@ func TestRanksHaveTheBitsOfOneProcess(t *testing.T) {
 		"paper": {
 			largemvc.Paper(largemvc.Config{Clusters: 5, Epochs: 4, Seed: 3}),
 			[]cutting{
-				{9001, []int{0, 2048, 4096, 6144}}, {9001, []int{0}}, {9001, []int{0, 4096}}, {9001, []int{0, 8192}},
-				{9001, []int{0, 2048, 6144}}, {4000, []int{0}}, {4000, []int{0, 1024, 2048, 3072}},
+				{3500, []int{0, 1024, 2048, 3072}}, {3500, []int{0}}, {9001, []int{0, 2048, 4096, 6144}}, {9001, []int{0}},
+				{9001, []int{0, 4096}}, {9001, []int{0, 8192}}, {9001, []int{0, 2048, 6144}},
 			},
 		},
 		"balanced, 2 restarts": {
@@ -144,11 +144,11 @@ func TestRanksHaveTheBitsOfOneProcess(t *testing.T) {
 		"z-scores, no noise": {
 			largemvc.Paper(largemvc.Config{Clusters: 4, Epochs: 2, Preprocess: largemvc.PreprocessZScore,
 				Noise: &largemvc.NoNoise{}}),
-			[]cutting{{4000, []int{0, 2048}}, {9001, []int{0, 2048, 4096}}},
+			[]cutting{{2500, []int{0, 2048}}, {9001, []int{0, 2048, 4096}}},
 		},
 		"neighbours": {
 			largemvc.Config{Clusters: 5, Epochs: 3, Seed: 3},
-			[]cutting{{4000, []int{0, 1024, 3072}}, {4000, []int{0}}},
+			[]cutting{{2500, []int{0, 1024, 2048}}, {4000, []int{0, 1024, 3072}}, {4000, []int{0}}},
 		},
 		"landmarks": {
 			largemvc.Config{Clusters: 5, Epochs: 3, Seed: 3},
@@ -159,10 +159,13 @@ func TestRanksHaveTheBitsOfOneProcess(t *testing.T) {
 				Clusters: 5, Anchors: 9, Epochs: 3, Float64: true, Preprocess: largemvc.PreprocessBoth,
 				Neighborhood: largemvc.Neighborhood{Exact: largemvc.None, Directions: 5, Landmarks: 60},
 			},
-			[]cutting{{4000, []int{0, 1024, 3072}}, {9001, []int{0, 6144}}},
+			[]cutting{{2500, []int{0, 1024, 2048}}, {4000, []int{0, 1024, 3072}}, {9001, []int{0, 6144}}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if strings.HasPrefix(name, "balanced") {
+				testutil.Long(t, "it trains twice in float64")
+			}
 			want, answers, judged := map[int]string{}, map[int]string{}, map[int]score.Structure{}
 			for i, cutting := range c.cuttings {
 				if !testutil.Slow && (i > 0 || cutting.n > 20_000) { // few landmarks try in seconds what many do
@@ -254,8 +257,8 @@ func TestRanksWithAbsentViews(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if c.n > 20_000 {
-				testutil.Long(t, "20,001 samples")
+			if c.n > 5000 {
+				testutil.Long(t, "thousands of samples")
 			}
 			x := rankViews(c.n)
 			rng := rand.New(rand.NewPCG(1, 2))
@@ -447,7 +450,7 @@ func TestRanksPanic(t *testing.T) {
 
 // TestRanksEndTogether: a context that ends on one rank, or ErrStop, ends the training on all of them at the same epoch.
 func TestRanksEndTogether(t *testing.T) {
-	const n = 3000
+	const n = 2200
 	for name, status := range map[string]largemvc.Status{
 		"cancel": largemvc.Cancelled, "stop": largemvc.Stopped,
 		"cancel, drawn": largemvc.Cancelled, "stop, drawn": largemvc.Stopped,

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -76,6 +78,9 @@ func mustFit(t testing.TB, views []View, c Config) *Clustering {
 	}
 	return out
 }
+
+// Random networks and classes are tried in numbers that the build tag slow or -rapid.checks raises.
+func init() { _ = flag.Set("rapid.checks", strconv.Itoa(testutil.Few(30, 100))) }
 
 // leftOut says whether case i is left out in short mode, which takes one of every few.
 func leftOut(i, few int) bool { return !testutil.Slow && i%few != 0 }
@@ -507,6 +512,9 @@ func TestStructure(t *testing.T) {
 		"default": {}, "paper": PaperConfig(3), "drawn": {FitSamples: 100}, "float64": {Float64: true},
 		"overwritten": {Machine: machine.Options{Overwrite: true}, Float64: true},
 	} {
+		if name == "float64" && !testutil.Slow {
+			continue
+		}
 		c.Clusters, c.Epochs = 3, 2
 		for _, want := range []score.Judgement{score.StructureNone, score.StructureClear} {
 			views := planted

@@ -537,7 +537,8 @@ func TestKnownSome(t *testing.T) {
 // TestKnownOnRanks: known labels on up to four ranks give the classes of one process, with few and with many of them, in the loss
 // or not, whether the ranks search neighbours among all samples or have landmarks.
 func TestKnownOnRanks(t *testing.T) {
-	const n, piece = 3200, 1024
+	const piece = 1024
+	n := testutil.Few(1500, 3200)
 	views, truth := blobViews(n, 5, 0.6, 20, 12, 9)
 	for name, c := range map[string]struct {
 		exact, step, least int // of the numbers of ranks
@@ -574,10 +575,7 @@ func TestKnownOnRanks(t *testing.T) {
 			return found
 		}
 		want := fit(1)[0]
-		for ranks := c.least; ranks <= 4; ranks++ {
-			if !testutil.Slow && ranks == 3 {
-				continue
-			}
+		for ranks := testutil.Few(2, c.least); ranks <= testutil.Few(2, 4); ranks++ {
 			all := score.Classes{}
 			for _, one := range fit(ranks) {
 				all.Labels = append(all.Labels, one.Classes.Labels...)

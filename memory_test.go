@@ -77,6 +77,9 @@ func TestEstimateMemoryOfTraining(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			if strings.HasPrefix(test.name, "landmarks") {
+				testutil.Long(t, "6,000 samples of 190 columns")
+			}
 			rng := rand.New(rand.NewPCG(1, 1))
 			views := make([]View, len(test.dims))
 			for v, d := range test.dims {
@@ -373,7 +376,7 @@ func TestFitInLittleMemory(t *testing.T) {
 func TestPassesOfAFit(t *testing.T) {
 	const n, epochs = 20_000, 2
 	_, read, sources := outside(n, 300, 250)
-	for _, workers := range []int{1, 2} {
+	for workers := testutil.Few(2, 1); workers <= 2; workers++ {
 		for _, s := range sources {
 			s.values.Store(0)
 		}

@@ -51,7 +51,7 @@ func TestPredictConcurrently(t *testing.T) {
 			wg.Add(1)
 			go func() {
 				defer wg.Done()
-				for i := g; i < 900; i += 36 {
+				for i := g; i < 900; i += 12 * testutil.Few(11, 3) {
 					size := 1 + (i*7+g)%20 // both sides of fewRows
 					lo := min(i, 900-size)
 					got, err := model.Assign(ctx, sliceViews(masked, lo, lo+size))

@@ -295,6 +295,9 @@ func TestConfidence(t *testing.T) {
 	ctx := t.Context()
 	clusters, _ := blobViews(400, 3, 0.1, 5, 8, 6)
 	for name, c := range map[string]Config{"default": {}, "paper": PaperConfig(3), "drawn": {FitSamples: 200}} {
+		if name == "paper" && !testutil.Slow {
+			continue
+		}
 		c.Clusters, c.Epochs = 3, 2
 		for _, views := range [][]View{noiseViews(400, 1, 20, 16), clusters} {
 			var first *Clustering
@@ -413,6 +416,9 @@ func TestOutliers(t *testing.T) {
 	t.Parallel()
 	for _, together := range []bool{false, true} {
 		for name, c := range map[string]Config{"default": {}, "paper": PaperConfig(4), "drawn": {FitSamples: 300}} {
+			if !testutil.Slow && together != (name == "paper") {
+				continue
+			}
 			rng := rand.New(rand.NewPCG(6, 6))
 			views, _ := blobViews(900, 4, 0.3, 5, 10, 8)
 			far := rng.Perm(900)[:20]

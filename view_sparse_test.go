@@ -523,7 +523,7 @@ func TestColumnsWithoutEntries(t *testing.T) {
 	_, narrow := bothKinds[float64](x, d, 6)
 	views := []View{spreadView(narrow[0], spread), narrow[1]}
 	for _, p := range []Preprocess{PreprocessSample, PreprocessZScore, PreprocessUnit, PreprocessBalanced} {
-		if !testutil.Slow && p != PreprocessSample && p != PreprocessZScore {
+		if !testutil.Slow && p != PreprocessZScore {
 			continue
 		}
 		c := paper(Config{Clusters: 3, Epochs: 4, Preprocess: p})

@@ -266,6 +266,7 @@ func TestClustersOfFitSamples(t *testing.T) {
 
 // The median of the eigengaps is the number of classes, or one away, on these sets, without any fit.
 func TestGapSharesOfRealSets(t *testing.T) {
+	testutil.Long(t, "it reads and clusters public sets")
 	var clusters []int
 	for k := 2; k <= 12; k++ {
 		clusters = append(clusters, k)

@@ -17,7 +17,7 @@ type hostileFile struct {
 	Make  func() []byte
 	// Labels is the option that makes a reader read what costs much; empty: no option is needed.
 	Labels string
-	Slow   bool // it takes more than a second to make, or to refuse
+	Slow   bool // it takes long to make, or to refuse
 }
 
 const mega = 1 << 20
@@ -171,7 +171,7 @@ func csvFiles() []hostileFile {
 
 // slow are the files that take more than a second to make or to refuse.
 var slow = []string{"h5-chunk-twice.h5", "mat-cell-text.mat", "mat-dense.mat", "npz-text-distinct.npz", "npz-dense.npz",
-	"csv-text.csv.gz", "csv-comments.csv.gz", "csv-blank.csv.gz", "csv-bomb.csv.gz"}
+	"csv-text.csv.gz", "csv-comments.csv.gz", "csv-blank.csv.gz", "csv-bomb.csv.gz", "csv-classes.csv.gz", "mat-junk-small.mat"}
 
 // oneChunk is a dataset of zeros in one chunk.
 func oneChunk(rows, cols int, twice bool) []byte {

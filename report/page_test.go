@@ -483,7 +483,7 @@ func TestErrors(t *testing.T) {
 // TestNoiseIsNotPraised wants the first sentence to say that noise has no clusters, and none of those that noise would earn, too.
 func TestNoiseIsNotPraised(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 5))
-	noise, planted := make([]float64, 300*8), make([]float64, 300*8)
+	noise, planted := make([]float64, 210*8), make([]float64, 210*8)
 	for i := range noise {
 		noise[i] = rng.NormFloat64()
 		planted[i] = noise[i] + 8*float64((i/8+i%8)%3)
@@ -492,7 +492,7 @@ func TestNoiseIsNotPraised(t *testing.T) {
 		"The clusters are no better than clusters of noise with the same spread": noise,
 		"The samples have clear clusters":                                        planted,
 	} {
-		views := []largemvc.View{largemvc.DenseView(300, 8, x)}
+		views := []largemvc.View{largemvc.DenseView(210, 8, x)}
 		c, err := largemvc.Fit(context.Background(), views, largemvc.Config{Clusters: 3, Epochs: 5})
 		if err != nil {
 			t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/largemvc/largemvc/internal/structure"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
 // addRanks adds the rank sum of marked values, divided by their number, and its moments over all choices of as many values.
@@ -71,12 +72,13 @@ func TestRankSum(t *testing.T) {
 		"ties":     func() float64 { return math.Floor(4 * r.Float64()) },
 		"rare":     func() float64 { return math.Floor(r.Float64() + 0.15) },
 	} {
-		const n, size, draws = 60, 9, 40_000
+		const n, size = 60, 9
+		draws := float64(testutil.Few(20_000, 40_000))
 		values := make([]float64, n)
 		for i := range values {
 			values[i] = value()
 		}
-		sums := make([]float64, draws)
+		sums := make([]float64, int(draws))
 		var q rankSum
 		for d := range sums {
 			mine := make([]bool, n)
@@ -100,7 +102,7 @@ func TestRankSum(t *testing.T) {
 			above := 0.0
 			for _, s := range sums {
 				if s >= q.sum-1e-9 {
-					above += 1. / draws
+					above += 1 / draws
 				}
 			}
 			if p := q.p(); p < above/2 || p > 6*above {

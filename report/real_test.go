@@ -15,14 +15,12 @@ import (
 // Public sets have features that distinguish their clusters. A copy of a view whose rows are those of other samples has no more
 // of them than the stated share.
 func TestFeaturesOfPublicSets(t *testing.T) {
+	testutil.Long(t, "it reads and fits public sets")
 	folder := testutil.RealSets(t)
 	for _, set := range []struct {
 		name  string
 		least int // features
 	}{{"msrcv1", 1000}, {"skdigits3v", 150}, {"ucidigit", 400}} {
-		if !testutil.Slow && set.name != "msrcv1" {
-			continue
-		}
 		path := filepath.Join(folder, set.name+".npz")
 		data, err := dataset.Open(context.Background(), []string{path}, dataset.Options{})
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 	"github.com/largemvc/largemvc/optim"
 )
 
@@ -100,11 +101,14 @@ func TestWriteConfig(t *testing.T) {
 		}
 		return string(labels)
 	}
-	for _, args := range []string{
+	for i, args := range []string{
 		data + " -mask " + writeMask(t, 90, 0.2, 3) + " -seed 18446744073709551615 -epochs 3",
 		data + " -preset paper -set Noise=NoNoise -set Represent.Theta0=0.02 -epochs 0 -labels none -k 4",
 		table + " -view p=a,b -view q=c,d -transform p=log1p -clusters auto -start careful -set Restarts=2 -epochs 2",
 	} {
+		if i == 2 && !testutil.Slow { // seconds
+			continue
+		}
 		want := fit(append(strings.Fields(args), "-write-config", file)...)
 		if got := fit("-config", file); got != want {
 			written, _ := os.ReadFile(file)

@@ -1,3 +1,5 @@
+//go:build slow
+
 package main
 
 import (
@@ -5,12 +7,9 @@ import (
 	"context"
 	"strings"
 	"testing"
-
-	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
 func TestRun(t *testing.T) {
-	testutil.Long(t, "it trains six networks")
 	var out bytes.Buffer
 	if err := run(context.Background(), &out, 300, 8); err != nil {
 		t.Fatal(err)

@@ -1,3 +1,5 @@
+//go:build slow
+
 package main
 
 import (
@@ -5,12 +7,9 @@ import (
 	"context"
 	"strings"
 	"testing"
-
-	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
 func TestRun(t *testing.T) {
-	testutil.Long(t, "it trains two networks")
 	var out bytes.Buffer
 	if err := run(context.Background(), &out, 300, 5); err != nil {
 		t.Fatal(err)

@@ -1,3 +1,5 @@
+//go:build slow
+
 package main
 
 import (
@@ -6,12 +8,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
 func TestRun(t *testing.T) {
-	testutil.Long(t, "it fits four times")
 	var out bytes.Buffer
 	if err := run(context.Background(), &out); err != nil {
 		t.Fatal(err)

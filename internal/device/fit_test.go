@@ -13,6 +13,7 @@ import (
 	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/testrig/simdevice"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 	"github.com/largemvc/largemvc/neighbor"
 	"github.com/largemvc/largemvc/optim"
 )
@@ -143,7 +144,7 @@ func TestFit(t *testing.T) {
 		}
 		return *p
 	}
-	const epochs = 20
+	epochs := testutil.Few(6, 20)
 	start, want, losses := fit(t, problemOf(), nil, epochs)
 	drv := &simdevice.Sim{}
 	deviceStart, got, deviceLosses := fit(t, problemOf(), drv, epochs)
