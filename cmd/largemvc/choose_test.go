@@ -80,7 +80,8 @@ func TestAutoClusters(t *testing.T) {
 		_, stdout, _ = runLine(append(args, "-json")...)
 		m := object(t, stdout)
 		chosen, ok := m["chosen"].(map[string]any)
-		if !ok || m["clusters"] != 3.0 || chosen["clusters"] != 3.0 || chosen["clear"] != true || len(chosen["reasons"].([]any)) < 3 {
+		if !ok || m["clusters"] != 3.0 || chosen["clusters"] != 3.0 || chosen["clear"] != true ||
+			len(chosen["reasons"].([]any)) < 3 {
 			t.Errorf("%s", stdout)
 		}
 	}
