@@ -171,7 +171,7 @@ func (o *Options) check() error {
 	refuse(o.Storage > SparseIfSmaller, "Storage %d is unknown", o.Storage)
 	refuse(!(o.SparseShare >= 0 && o.SparseShare <= 1), "SparseShare is %g; it must be from 0 to 1", o.SparseShare)
 	refuse(o.Header > NoHeader, "Header %d is unknown", o.Header)
-	refuse(o.Impute > ImputeMedian, "Impute %d is unknown", o.Impute)
+	refuse(o.Impute > ImputeNeighbors, "Impute %d is unknown", o.Impute)
 	refuse(o.Impute != NoImpute && o.AllowNaN, "Impute contradicts AllowNaN")
 	for name, t := range o.Transform {
 		refuse(t > TFIDF, "Transform %d of view %s is unknown", t, name)

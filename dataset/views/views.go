@@ -15,6 +15,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/largemvc/largemvc"
@@ -59,15 +60,35 @@ func Of(set *dataset.Set) ([]largemvc.View, error) {
 type kinds struct {
 	Impute    string `json:"impute"`
 	Transform string `json:"transform"`
+	Rows      int    `json:"rows,omitempty"` // that fill holes of others
 }
 
-// preparation returns what a model keeps of a preparation: its kinds, and the numbers to fill with before those of TFIDF.
+// hole stands for a missing value in the numbers of a model, which are finite.
+const hole = math.MaxFloat64
+
+// exchange returns the numbers with one value in place of another; NaN equals NaN.
+func exchange(x []float64, from, to float64) []float64 {
+	out := slices.Clone(x)
+	for k, a := range out {
+		if a == from || a != a && from != from {
+			out[k] = to
+		}
+	}
+	return out
+}
+
+// preparation returns what a model keeps of a preparation: its kinds, and the numbers to fill with before those of TFIDF and the
+// rows that fill holes.
 func preparation(p *dataset.Preparation) (string, []float64, error) {
 	if p == nil {
 		return "", nil, nil
 	}
-	about, err := json.Marshal(kinds{p.Impute.String(), p.Transform.String()})
-	return string(about), slices.Concat(p.Fill, p.IDF), err
+	rows := 0
+	if len(p.Rows) > 0 && len(p.Fill) > 0 {
+		rows = len(p.Rows) / len(p.Fill)
+	}
+	about, err := json.Marshal(kinds{p.Impute.String(), p.Transform.String(), rows})
+	return string(about), slices.Concat(p.Fill, p.IDF, exchange(p.Rows, math.NaN(), hole)), err
 }
 
 // Preparations returns how the views of the training were prepared, for Set.Prepare on new samples; nil if none was. If a view
@@ -84,21 +105,27 @@ func Preparations(p *largemvc.Predictor) ([]*dataset.Preparation, error) {
 			return nil, fmt.Errorf("views: the preparation of view %d of the model is not known: %q", v, about)
 		}
 		x := &dataset.Preparation{}
-		for x.Impute.String() != k.Impute && x.Impute < dataset.ImputeMedian {
+		for x.Impute.String() != k.Impute && x.Impute < dataset.ImputeNeighbors {
 			x.Impute++
 		}
 		for x.Transform.String() != k.Transform && x.Transform < dataset.TFIDF {
 			x.Transform++
 		}
-		d := len(numbers)
-		if x.Impute != dataset.NoImpute && x.Transform == dataset.TFIDF {
-			d /= 2
+		lists := max(k.Rows, 0)
+		for _, has := range []bool{x.Impute != dataset.NoImpute, x.Transform == dataset.TFIDF} {
+			if has {
+				lists++
+			}
 		}
+		d := len(numbers) / max(lists, 1)
 		if x.Impute != dataset.NoImpute {
 			x.Fill, numbers = numbers[:d], numbers[d:]
 		}
 		if x.Transform == dataset.TFIDF {
-			x.IDF = numbers
+			x.IDF, numbers = numbers[:d], numbers[d:]
+		}
+		if k.Rows > 0 {
+			x.Rows = exchange(numbers, hole, math.NaN())
 		}
 		if again, _, _ := preparation(x); again != about {
 			return nil, fmt.Errorf("views: the preparation of view %d of the model is not known: %q", v, about)
