@@ -159,6 +159,26 @@ func (o *Options) storage() storage {
 // keepsNaN reports whether NaN in a row, or in all of it, is kept until it is filled.
 func (o *Options) keepsNaN(all bool) bool { return o.AllowNaN || o.Impute != NoImpute && !all }
 
+// Preparations returns for each view what Impute and Transform ask for, before anything is learned; nil: nothing.
+func (o *Options) Preparations(names []string) ([]*Preparation, error) {
+	for name := range o.Transform {
+		if name != "*" && !slices.Contains(names, name) {
+			return nil, fmt.Errorf("dataset: Options.Transform names the view %q; the views are %s", name, someNames(names))
+		}
+	}
+	out := make([]*Preparation, len(names))
+	for v, name := range names {
+		p := &Preparation{Impute: o.Impute, Transform: o.Transform["*"]}
+		if t, ok := o.Transform[name]; ok {
+			p.Transform = t
+		}
+		if p.String() != "" {
+			out[v] = p
+		}
+	}
+	return out, nil
+}
+
 func (o *Options) check() error {
 	var errs []error
 	refuse := func(wrong bool, format string, args ...any) {

@@ -72,9 +72,8 @@ func (p *Preparation) apply(s *Set, v int) error {
 	if p == nil {
 		return nil
 	}
-	if (p.Fill != nil && len(p.Fill) != view.Cols) || (p.IDF != nil && len(p.IDF) != view.Cols) {
-		return fmt.Errorf("dataset: view %d (%s) has %d features, in the model it has %d: give the views in the order of the "+
-			"model, with the features of the training", v, view.Name, view.Cols, max(len(p.Fill), len(p.IDF)))
+	if err := p.Fits(v, view.Name, view.Cols); err != nil {
+		return err
 	}
 	if p.Fill != nil {
 		if err := p.fill(s, v); err != nil {
@@ -85,15 +84,36 @@ func (p *Preparation) apply(s *Set, v int) error {
 	if p.Transform == NoTransform {
 		return nil
 	}
-	s.Reading.Notes = append(s.Reading.Notes, fmt.Sprintf("%s: values are transformed by %v", view.Name, p.Transform))
+	s.Reading.Notes = append(s.Reading.Notes, p.transformNote(view.Name))
 	return eachRow(s, v, func(i int, column func(k int) int, x []float64) error {
-		if k := slices.IndexFunc(x, func(a float64) bool { return a < 0 }); k >= 0 {
-			return fmt.Errorf("dataset: view %s has %g in row %d, column %d (from 0): %v is for counts, which are not negative",
-				view.Name, x[k], i, column(k), p.Transform)
-		}
-		p.transform(x, column, view.Cols)
-		return nil
+		return p.transformRow(view.Name, i, x, column, view.Cols)
 	})
+}
+
+// Fits returns an error if view v of some features cannot be prepared so.
+func (p *Preparation) Fits(v int, name string, features int) error {
+	if p == nil || (p.Fill == nil || len(p.Fill) == features) && (p.IDF == nil || len(p.IDF) == features) {
+		return nil
+	}
+	return fmt.Errorf("dataset: view %d (%s) has %d features, in the model it has %d: give the views in the order of the "+
+		"model, with the features of the training", v, name, features, max(len(p.Fill), len(p.IDF)))
+}
+
+func (p *Preparation) transformNote(view string) string {
+	return fmt.Sprintf("%s: values are transformed by %v", view, p.Transform)
+}
+
+// transformRow transforms the values of row i of a view of d features; those that it does not list are zero.
+func (p *Preparation) transformRow(view string, i int, x []float64, column func(k int) int, d int) error {
+	if p.Transform == NoTransform {
+		return nil
+	}
+	if k := slices.IndexFunc(x, func(a float64) bool { return a < 0 }); k >= 0 {
+		return fmt.Errorf("dataset: view %s has %g in row %d, column %d (from 0): %v is for counts, which are not negative",
+			view, x[k], i, column(k), p.Transform)
+	}
+	p.transform(x, column, d)
+	return nil
 }
 
 // fill puts values in place of NaN, and notes how many.
@@ -122,12 +142,17 @@ func (p *Preparation) fill(s *Set, v int) error {
 			columns++
 		}
 	}
-	if sum > 0 {
-		s.Reading.Notes = append(s.Reading.Notes, fmt.Sprintf("%s: missing values are filled with the %s: %d in %d of %d "+
-			"features (%.2g %% of the values)", view.Name, p.filledWith(), sum, columns, view.Cols,
-			100*float64(sum)/(float64(view.Rows)*float64(view.Cols))))
-	}
+	s.Reading.Notes = p.fillNote(s.Reading.Notes, view.Name, sum, columns, view.Rows, view.Cols)
 	return err
+}
+
+// fillNote adds a note on the holes that are filled in some features of a view of n×d values.
+func (p *Preparation) fillNote(notes []string, view string, holes, features, n, d int) []string {
+	if holes == 0 {
+		return notes
+	}
+	return append(notes, fmt.Sprintf("%s: missing values are filled with the %s: %d in %d of %d features (%.2g %% of the "+
+		"values)", view, p.filledWith(), holes, features, d, 100*float64(holes)/(float64(n)*float64(d))))
 }
 
 func onlyNaN(view string, row int) error {
@@ -208,22 +233,17 @@ func rowsBetween(s *Set, v, lo, hi int, change func(i int, column func(k int) in
 
 // prepare prepares the views as the options ask for, by what it learns from the present rows.
 func (r *rawSet) prepare(o *Options) error {
-	for name := range o.Transform {
-		if name != "*" && !slices.ContainsFunc(r.set.Views, func(v View) bool { return v.Name == name }) {
-			names := make([]string, len(r.vars))
-			for v := range r.vars {
-				names[v] = r.vars[v].name
-			}
-			return fmt.Errorf("dataset: Options.Transform names the view %q; the views are %s", name, someNames(names))
-		}
+	names := make([]string, len(r.set.Views))
+	for v := range names {
+		names[v] = r.set.Views[v].Name
 	}
-	for v := range r.set.Views {
+	by, err := o.Preparations(names)
+	if err != nil {
+		return err
+	}
+	for v, p := range by {
 		view := &r.set.Views[v]
-		p := &Preparation{Impute: o.Impute, Transform: o.Transform["*"]}
-		if t, ok := o.Transform[view.Name]; ok {
-			p.Transform = t
-		}
-		if p.String() == "" {
+		if p == nil {
 			continue
 		}
 		if err := r.lim.Take("what prepares a view", 16*int64(view.Cols)); err != nil {
@@ -341,6 +361,11 @@ func inverse(s *Set, v int) []float64 {
 		}
 		return nil
 	})
+	return idf(count, n)
+}
+
+// idf returns log(1 + n/m) of each count m.
+func idf(count []float64, n float64) []float64 {
 	for j, m := range count {
 		count[j] = math.Log1p(n / max(m, 1))
 	}

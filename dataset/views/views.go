@@ -47,11 +47,7 @@ func Of(set *dataset.Set) ([]largemvc.View, error) {
 		default:
 			return nil, fmt.Errorf("views: view %d (%q) holds no values", v, view.Name)
 		}
-		about, numbers, err := preparation(view.Prepared)
-		if err != nil {
-			return nil, err
-		}
-		out[v] = out[v].Named(view.Name).WithFeatures(view.Features).WithPreparation(about, numbers)
+		out[v] = Prepared(out[v].Named(view.Name).WithFeatures(view.Features), view.Prepared)
 	}
 	return masked(out, set.Present, set.Samples())
 }
@@ -79,16 +75,21 @@ func exchange(x []float64, from, to float64) []float64 {
 
 // preparation returns what a model keeps of a preparation: its kinds, and the numbers to fill with before those of TFIDF and the
 // rows that fill holes.
-func preparation(p *dataset.Preparation) (string, []float64, error) {
+func preparation(p *dataset.Preparation) (string, []float64) {
 	if p == nil {
-		return "", nil, nil
+		return "", nil
 	}
 	rows := 0
 	if len(p.Rows) > 0 && len(p.Fill) > 0 {
 		rows = len(p.Rows) / len(p.Fill)
 	}
-	about, err := json.Marshal(kinds{p.Impute.String(), p.Transform.String(), rows})
-	return string(about), slices.Concat(p.Fill, p.IDF, exchange(p.Rows, math.NaN(), hole)), err
+	about, _ := json.Marshal(kinds{p.Impute.String(), p.Transform.String(), rows}) // no error is possible
+	return string(about), slices.Concat(p.Fill, p.IDF, exchange(p.Rows, math.NaN(), hole))
+}
+
+// Prepared returns the view with the way in which its values were changed, which a model keeps.
+func Prepared(x largemvc.View, p *dataset.Preparation) largemvc.View {
+	return x.WithPreparation(preparation(p))
 }
 
 // Preparations returns how the views of the training were prepared, for Set.Prepare on new samples; nil if none was. If a view
@@ -127,7 +128,7 @@ func Preparations(p *largemvc.Predictor) ([]*dataset.Preparation, error) {
 		if k.Rows > 0 {
 			x.Rows = exchange(numbers, hole, math.NaN())
 		}
-		if again, _, _ := preparation(x); again != about {
+		if again, _ := preparation(x); again != about {
 			return nil, fmt.Errorf("views: the preparation of view %d of the model is not known: %q", v, about)
 		}
 		out[v] = x
@@ -145,7 +146,7 @@ func OfRows(set *dataset.RowSet) ([]largemvc.View, error) {
 	}
 	out := make([]largemvc.View, len(set.Views))
 	for v, rows := range set.Views {
-		out[v] = largemvc.RowsView(rows).Named(rows.Name).WithFeatures(rows.Features)
+		out[v] = Prepared(largemvc.RowsView(rows).Named(rows.Name).WithFeatures(rows.Features), rows.Prepared)
 	}
 	return masked(out, set.Present, set.Samples())
 }
