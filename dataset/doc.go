@@ -22,7 +22,7 @@
 //     numbered datasets, and with texts as labels and ids.
 //   - AnnData .h5ad and MuData .h5mu: variables are paths. X, of MuData mod/*/X, are the views, the index of obs the ids. A
 //     column such as obs/cell_type gives labels if [Options.Labels] names it. A view is absent of samples that its modality
-//     lacks.
+//     lacks. [EncodeAnnData] writes labels into a copy.
 //   - CSV and TSV, with or without a header, also gzip, UTF-8 or UTF-16, with decimal points or commas: one view a file;
 //     labels in a column or a file of their own. Columns of texts or dates are an error unless they are labels, ids, or made
 //     features of 0 and 1 ([Options.OneHot]).

@@ -14,8 +14,8 @@ func (h Header) String() string { return nameOf(h, "auto", "yes", "no") }
 // String is the option's name on the command line: auto, point or comma.
 func (d Decimal) String() string { return nameOf(d, "auto", "point", "comma") }
 
-// String is the option's name on the command line: none, mean or median.
-func (m Impute) String() string { return nameOf(m, "none", "mean", "median") }
+// String is the option's name on the command line: none, mean, median or neighbors.
+func (m Impute) String() string { return nameOf(m, "none", "mean", "median", "neighbors") }
 
 // String is the option's name on the command line: none, log1p, clr or tfidf.
 func (t Transform) String() string { return nameOf(t, "none", "log1p", "clr", "tfidf") }

@@ -196,7 +196,8 @@ func (r *rawSet) nanError(v, row, count int, b *badValues) error {
 			}
 		})
 	}
-	return src.errorf("has NaN in %s; %d of %d rows and %d of %d columns have some: fill them (Options.Impute mean or median), "+
+	return src.errorf("has NaN in %s; %d of %d rows and %d of %d columns have some: fill them (Options.Impute mean, median or "+
+		"neighbors), "+
 		"take these rows or columns out (Options.LeaveOut names columns), or give Options.MissingRows where rows that are "+
 		"wholly NaN are absent views (%d are)", r.place(v, row, first), rows, view.Rows, len(columns), view.Cols, whole)
 }

@@ -159,6 +159,26 @@ func (o *Options) storage() storage {
 // keepsNaN reports whether NaN in a row, or in all of it, is kept until it is filled.
 func (o *Options) keepsNaN(all bool) bool { return o.AllowNaN || o.Impute != NoImpute && !all }
 
+// Preparations returns for each view what Impute and Transform ask for, before anything is learned; nil: nothing.
+func (o *Options) Preparations(names []string) ([]*Preparation, error) {
+	for name := range o.Transform {
+		if name != "*" && !slices.Contains(names, name) {
+			return nil, fmt.Errorf("dataset: Options.Transform names the view %q; the views are %s", name, someNames(names))
+		}
+	}
+	out := make([]*Preparation, len(names))
+	for v, name := range names {
+		p := &Preparation{Impute: o.Impute, Transform: o.Transform["*"]}
+		if t, ok := o.Transform[name]; ok {
+			p.Transform = t
+		}
+		if p.String() != "" {
+			out[v] = p
+		}
+	}
+	return out, nil
+}
+
 func (o *Options) check() error {
 	var errs []error
 	refuse := func(wrong bool, format string, args ...any) {
@@ -171,7 +191,7 @@ func (o *Options) check() error {
 	refuse(o.Storage > SparseIfSmaller, "Storage %d is unknown", o.Storage)
 	refuse(!(o.SparseShare >= 0 && o.SparseShare <= 1), "SparseShare is %g; it must be from 0 to 1", o.SparseShare)
 	refuse(o.Header > NoHeader, "Header %d is unknown", o.Header)
-	refuse(o.Impute > ImputeMedian, "Impute %d is unknown", o.Impute)
+	refuse(o.Impute > ImputeNeighbors, "Impute %d is unknown", o.Impute)
 	refuse(o.Impute != NoImpute && o.AllowNaN, "Impute contradicts AllowNaN")
 	for name, t := range o.Transform {
 		refuse(t > TFIDF, "Transform %d of view %s is unknown", t, name)

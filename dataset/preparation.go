@@ -1,15 +1,19 @@
 package dataset
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
+
+	"github.com/largemvc/largemvc/internal/parallel"
 )
 
 // Impute selects the value that replaces NaN in a row of a sample that has the view.
 type Impute uint8
 
-// The kinds of imputation. Mean and median are over the samples that have a value in the feature.
+// The kinds of imputation. They learn from the training samples that have a value in the feature.
 const (
 	// NoImpute makes NaN an error.
 	NoImpute Impute = iota
@@ -17,6 +21,10 @@ const (
 	ImputeMean
 	// ImputeMedian takes the median of the feature.
 	ImputeMedian
+	// ImputeNeighbors takes the mean of the feature over the 5 nearest training rows that have it. The distance is the root
+	// mean squared difference over the features that both rows have; a row without such a feature gets the mean of the feature.
+	// A view keeps all rows, or a random draw of at most 4096 of them with at most 2²¹ values.
+	ImputeNeighbors
 )
 
 // Transform selects a function of the values of a view, for counts. All of them keep zeros, and refuse negative values.
@@ -40,7 +48,8 @@ const (
 type Preparation struct {
 	Impute    Impute
 	Transform Transform
-	Fill      []float64 // value of each feature in place of NaN; nil without Impute
+	Fill      []float64 // mean or median of each feature in place of NaN; nil without Impute
+	Rows      []float64 // training rows for ImputeNeighbors, row-major, NaN where they have holes; else nil
 	IDF       []float64 // log(1 + n/m) of each feature; nil without TFIDF
 }
 
@@ -63,9 +72,8 @@ func (p *Preparation) apply(s *Set, v int) error {
 	if p == nil {
 		return nil
 	}
-	if (p.Fill != nil && len(p.Fill) != view.Cols) || (p.IDF != nil && len(p.IDF) != view.Cols) {
-		return fmt.Errorf("dataset: view %d (%s) has %d features, in the model it has %d: give the views in the order of the "+
-			"model, with the features of the training", v, view.Name, view.Cols, max(len(p.Fill), len(p.IDF)))
+	if err := p.Fits(v, view.Name, view.Cols); err != nil {
+		return err
 	}
 	if p.Fill != nil {
 		if err := p.fill(s, v); err != nil {
@@ -76,41 +84,88 @@ func (p *Preparation) apply(s *Set, v int) error {
 	if p.Transform == NoTransform {
 		return nil
 	}
-	s.Reading.Notes = append(s.Reading.Notes, fmt.Sprintf("%s: values are transformed by %v", view.Name, p.Transform))
+	s.Reading.Notes = append(s.Reading.Notes, p.transformNote(view.Name))
 	return eachRow(s, v, func(i int, column func(k int) int, x []float64) error {
-		if k := slices.IndexFunc(x, func(a float64) bool { return a < 0 }); k >= 0 {
-			return fmt.Errorf("dataset: view %s has %g in row %d, column %d (from 0): %v is for counts, which are not negative",
-				view.Name, x[k], i, column(k), p.Transform)
-		}
-		p.transform(x, column, view.Cols)
-		return nil
+		return p.transformRow(view.Name, i, x, column, view.Cols)
 	})
+}
+
+// Fits returns an error if view v of some features cannot be prepared so.
+func (p *Preparation) Fits(v int, name string, features int) error {
+	if p == nil || (p.Fill == nil || len(p.Fill) == features) && (p.IDF == nil || len(p.IDF) == features) {
+		return nil
+	}
+	return fmt.Errorf("dataset: view %d (%s) has %d features, in the model it has %d: give the views in the order of the "+
+		"model, with the features of the training", v, name, features, max(len(p.Fill), len(p.IDF)))
+}
+
+func (p *Preparation) transformNote(view string) string {
+	return fmt.Sprintf("%s: values are transformed by %v", view, p.Transform)
+}
+
+// transformRow transforms the values of row i of a view of d features; those that it does not list are zero.
+func (p *Preparation) transformRow(view string, i int, x []float64, column func(k int) int, d int) error {
+	if p.Transform == NoTransform {
+		return nil
+	}
+	if k := slices.IndexFunc(x, func(a float64) bool { return a < 0 }); k >= 0 {
+		return fmt.Errorf("dataset: view %s has %g in row %d, column %d (from 0): %v is for counts, which are not negative",
+			view, x[k], i, column(k), p.Transform)
+	}
+	p.transform(x, column, d)
+	return nil
 }
 
 // fill puts values in place of NaN, and notes how many.
 func (p *Preparation) fill(s *Set, v int) error {
-	view, holes, columns := &s.Views[v], 0, map[int]bool{}
-	err := eachRow(s, v, func(i int, column func(k int) int, x []float64) error {
-		filled := 0
-		for k := range x {
-			if math.IsNaN(x[k]) {
-				x[k] = p.Fill[column(k)]
-				filled++
-				columns[column(k)] = true
+	const block = 64 // rows
+	view := &s.Views[v]
+	holes, had := make([]int, view.Rows), make([]atomic.Bool, view.Cols)
+	err := parallel.For(context.Background(), 0, (view.Rows+block-1)/block, func(_, b int) error {
+		return rowsBetween(s, v, b*block, min((b+1)*block, view.Rows), func(i int, column func(k int) int, x []float64) error {
+			p.fillRow(x, column, func(j int) {
+				holes[i]++
+				had[j].Store(true)
+			})
+			if holes[i] == view.Cols {
+				return onlyNaN(view.Name, i)
 			}
-		}
-		if holes += filled; filled == view.Cols {
-			return fmt.Errorf("dataset: view %s has only NaN in row %d (from 0): mark the view as absent (Options.MissingRows)",
-				view.Name, i)
-		}
-		return nil
+			return nil
+		})
 	})
-	if holes > 0 {
-		s.Reading.Notes = append(s.Reading.Notes, fmt.Sprintf("%s: missing values are filled with the %v of the training "+
-			"samples: %d in %d of %d features (%.2g %% of the values)", view.Name, p.Impute, holes, len(columns), view.Cols,
-			100*float64(holes)/(float64(view.Rows)*float64(view.Cols))))
+	sum, columns := 0, 0
+	for _, n := range holes {
+		sum += n
 	}
+	for j := range had {
+		if had[j].Load() {
+			columns++
+		}
+	}
+	s.Reading.Notes = p.fillNote(s.Reading.Notes, view.Name, sum, columns, view.Rows, view.Cols)
 	return err
+}
+
+// fillNote adds a note on the holes that are filled in some features of a view of n×d values.
+func (p *Preparation) fillNote(notes []string, view string, holes, features, n, d int) []string {
+	if holes == 0 {
+		return notes
+	}
+	return append(notes, fmt.Sprintf("%s: missing values are filled with the %s: %d in %d of %d features (%.2g %% of the "+
+		"values)", view, p.filledWith(), holes, features, d, 100*float64(holes)/(float64(n)*float64(d))))
+}
+
+func onlyNaN(view string, row int) error {
+	return fmt.Errorf("dataset: view %s has only NaN in row %d (from 0): mark the view as absent (Options.MissingRows)", view,
+		row)
+}
+
+// filledWith says in a note with what holes are filled.
+func (p *Preparation) filledWith() string {
+	if p.Impute == ImputeNeighbors {
+		return fmt.Sprintf("mean of the %d nearest training samples", nearest)
+	}
+	return p.Impute.String() + " of the training samples"
 }
 
 // transform changes the values of a row in place; those that it does not list are zero.
@@ -136,9 +191,14 @@ func (p *Preparation) transform(x []float64, column func(k int) int, d int) {
 // eachRow gives the values of each present row of view v, of a sparse view its entries, to change, and keeps the changes. column
 // is the feature of value k.
 func eachRow(s *Set, v int, change func(i int, column func(k int) int, x []float64) error) error {
+	return rowsBetween(s, v, 0, s.Views[v].Rows, change)
+}
+
+// rowsBetween is eachRow for the rows from lo to hi−1.
+func rowsBetween(s *Set, v, lo, hi int, change func(i int, column func(k int) int, x []float64) error) error {
 	view := &s.Views[v]
 	buffer, c := make([]float64, view.Cols), view.Sparse
-	for i := range view.Rows {
+	for i := lo; i < hi; i++ {
 		if s.Present != nil && !s.Present[i][v] {
 			continue
 		}
@@ -173,22 +233,17 @@ func eachRow(s *Set, v int, change func(i int, column func(k int) int, x []float
 
 // prepare prepares the views as the options ask for, by what it learns from the present rows.
 func (r *rawSet) prepare(o *Options) error {
-	for name := range o.Transform {
-		if name != "*" && !slices.ContainsFunc(r.set.Views, func(v View) bool { return v.Name == name }) {
-			names := make([]string, len(r.vars))
-			for v := range r.vars {
-				names[v] = r.vars[v].name
-			}
-			return fmt.Errorf("dataset: Options.Transform names the view %q; the views are %s", name, someNames(names))
-		}
+	names := make([]string, len(r.set.Views))
+	for v := range names {
+		names[v] = r.set.Views[v].Name
 	}
-	for v := range r.set.Views {
+	by, err := o.Preparations(names)
+	if err != nil {
+		return err
+	}
+	for v, p := range by {
 		view := &r.set.Views[v]
-		p := &Preparation{Impute: o.Impute, Transform: o.Transform["*"]}
-		if t, ok := o.Transform[view.Name]; ok {
-			p.Transform = t
-		}
-		if p.String() == "" {
+		if p == nil {
 			continue
 		}
 		if err := r.lim.Take("what prepares a view", 16*int64(view.Cols)); err != nil {
@@ -197,6 +252,9 @@ func (r *rawSet) prepare(o *Options) error {
 		if o.Impute != NoImpute {
 			p.Fill = make([]float64, view.Cols)
 			if err := r.learnFill(v, p); err != nil {
+				return err
+			}
+			if err := r.keepRows(v, p); err != nil {
 				return err
 			}
 			if err := p.fill(r.set, v); err != nil {
@@ -259,6 +317,24 @@ func (r *rawSet) learnFill(v int, p *Preparation) error {
 	return nil
 }
 
+// keepRows keeps rows of view v for ImputeNeighbors.
+func (r *rawSet) keepRows(v int, p *Preparation) error {
+	if p.Impute != ImputeNeighbors {
+		return nil
+	}
+	view := &r.set.Views[v]
+	rows := keptRows(view.Rows, view.Cols, func(i int) bool { return r.set.Present == nil || r.set.Present[i][v] })
+	if err := r.lim.Take("rows that fill holes", 8*int64(len(rows))*int64(view.Cols)); err != nil {
+		return r.vars[v].wrap(err)
+	}
+	p.Rows = make([]float64, len(rows)*view.Cols)
+	for k, i := range rows {
+		row := p.Rows[k*view.Cols : (k+1)*view.Cols]
+		view.entries(i, func(j int, x float64) { row[j] = x })
+	}
+	return nil
+}
+
 // of is the mean or the median of some values, which it sorts.
 func (m Impute) of(x []float64) float64 {
 	if m == ImputeMedian {
@@ -285,6 +361,11 @@ func inverse(s *Set, v int) []float64 {
 		}
 		return nil
 	})
+	return idf(count, n)
+}
+
+// idf returns log(1 + n/m) of each count m.
+func idf(count []float64, n float64) []float64 {
 	for j, m := range count {
 		count[j] = math.Log1p(n / max(m, 1))
 	}

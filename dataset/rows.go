@@ -38,8 +38,11 @@ type RowSet struct {
 type Rows struct {
 	Name     string
 	Features []string // names of the columns, nil without
+	// Prepared says how the values are changed as they are read; nil: they are as in the file.
+	Prepared *Preparation
 
-	file, variable string // for errors
+	change         *PreparedRows // reads the rows with Prepared; nil without
+	file, variable string        // for errors
 	rows, cols     int
 	from           io.ReaderAt
 	given          *source     // the file that is read in place; nil: one that was made of it is read
@@ -64,7 +67,8 @@ var ErrNotByRows = errors.New("cannot be read row by row as it lies in the file"
 // files take a half or a quarter of the space after the conversion. Close deletes them.
 //
 // Values are checked when they are used. Whole numbers that float32 cannot hold are rounded. With Options.MissingRows, rows of
-// NaN alone are absent views, which takes a pass to find. Sparse arrays, triplets and files that ids join need [Open].
+// NaN alone are absent views, which takes a pass to find. Options.Impute takes a pass, too, and has no median; the transform
+// TFIDF takes another one. Sparse arrays, triplets and files that ids join need [Open].
 func OpenRows(ctx context.Context, paths []string, o Options) (*RowSet, error) {
 	if err := o.within(ctx); err != nil {
 		return nil, err
@@ -75,18 +79,73 @@ func OpenRows(ctx context.Context, paths []string, o Options) (*RowSet, error) {
 	if o.Triplets || len(o.OneHot) > 0 && o.Scratch == "" {
 		return nil, errors.New("dataset: Triplets are for Open, and OneHot needs a folder Scratch")
 	}
-	if o.Impute != NoImpute || len(o.Transform) > 0 {
-		return nil, errors.New("dataset: Options.Impute and Options.Transform need the values in memory, not on disk")
+	if o.Impute == ImputeMedian {
+		return nil, errMedian
 	}
 	p, err := newPlan(paths, &o)
 	if err != nil {
 		return nil, err
 	}
 	set := &RowSet{Name: p.name, plan: p}
-	if err := p.unchanged(ctx, set.open(ctx, &o)); err != nil {
+	err = set.open(ctx, &o)
+	if err == nil {
+		err = set.learn(ctx, &o)
+	}
+	if err := p.unchanged(ctx, err); err != nil {
 		return nil, errors.Join(err, set.Close())
 	}
 	return set, nil
+}
+
+// learn prepares the views as the options ask for.
+func (s *RowSet) learn(ctx context.Context, o *Options) error {
+	names := make([]string, len(s.Views))
+	for v, r := range s.Views {
+		names[v] = r.Name
+	}
+	by, err := o.Preparations(names)
+	if err != nil {
+		return err
+	}
+	for v, p := range by {
+		if p == nil {
+			continue
+		}
+		r := s.prepared(v, p)
+		notes, err := r.Learn(ctx)
+		if err != nil {
+			return err
+		}
+		s.Views[v].Prepared, s.Views[v].change = p, r
+		s.Reading.Notes = append(s.Reading.Notes, notes...)
+	}
+	return nil
+}
+
+// prepared is view v as p prepares it.
+func (s *RowSet) prepared(v int, p *Preparation) *PreparedRows {
+	r := &PreparedRows{RowReader: rawRows{s.Views[v]}, Name: s.Views[v].Name, By: p}
+	if s.Present != nil {
+		r.Present = func(i int) bool { return s.Present[i][v] }
+	}
+	return r
+}
+
+// Prepare is [Set.Prepare] for rows, which are changed as they are read. Holes need no option of reading.
+func (s *RowSet) Prepare(by []*Preparation) error {
+	if len(by) != len(s.Views) {
+		return viewsError(len(by), len(s.Views))
+	}
+	for v, p := range by {
+		r := s.Views[v]
+		if err := p.Fits(v, r.Name, r.cols); err != nil {
+			return err
+		}
+		if r.Prepared, r.change = p, nil; p != nil {
+			r.change = s.prepared(v, p)
+		}
+	}
+	return nil
 }
 
 // Close closes the files, and deletes those that were made. No row may be read any more.
@@ -306,6 +365,14 @@ func bytesOfFloats(x []float32) []byte {
 // ReadRows fills dst with rows, from row first on. If they cannot be read, the error names the file and the place. If the file
 // has been written since it was opened, that is an error too. Several goroutines may call it at once.
 func (r *Rows) ReadRows(ctx context.Context, first int, dst []float32) error {
+	if r.change != nil {
+		return r.change.ReadRows(ctx, first, dst)
+	}
+	return r.readRaw(ctx, first, dst)
+}
+
+// readRaw is ReadRows without a preparation.
+func (r *Rows) readRaw(ctx context.Context, first int, dst []float32) error {
 	if r.cols == 0 || len(dst)%r.cols != 0 || first < 0 || len(dst)/r.cols > r.rows-first {
 		return fmt.Errorf("dataset: %s: %s has %d rows of %d values; %d values from row %d on are asked for",
 			r.file, r.variable, r.rows, r.cols, len(dst), first)

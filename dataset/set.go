@@ -159,7 +159,7 @@ func (v *View) Row(i int, dst []float64) {
 // Read the set with Options.AllowNaN where holes are filled.
 func (s *Set) Prepare(by []*Preparation) error {
 	if len(by) != len(s.Views) {
-		return fmt.Errorf("dataset: the model has %d views, and %d are given", len(by), len(s.Views))
+		return viewsError(len(by), len(s.Views))
 	}
 	for v, p := range by {
 		if err := p.apply(s, v); err != nil {

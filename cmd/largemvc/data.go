@@ -89,9 +89,9 @@ func (o *dataOptions) dataFlags(f *flags) {
 
 // prepareFlags adds the flags of o that change values; a model keeps them for new samples.
 func (o *dataOptions) prepareFlags(f *flags) {
-	f.value(oneOf(&o.impute, dataset.NoImpute, dataset.ImputeMean, dataset.ImputeMedian), "impute",
-		"what fills missing values in rows of samples that have the view: `none|mean|median` of the feature over the samples. "+
-			"none: they are\nan error")
+	f.value(oneOf(&o.impute, dataset.NoImpute, dataset.ImputeMean, dataset.ImputeMedian, dataset.ImputeNeighbors), "impute",
+		"what fills missing values in rows of samples that have the view: `none|mean|median|neighbors`, the mean or median of "+
+			"the feature,\nor its mean over the 5 nearest samples that have it (docs/reading.md). none: they are an error")
 	f.value(transforms{&o.transform}, "transform", "`log1p|clr|tfidf`, what counts become in all views, or NAME=log1p,… for "+
 		"single views (docs/reading.md);\nby default values stay as they are")
 }

@@ -197,6 +197,9 @@ func (o *fitOptions) writeLabels(stdout io.Writer, in *input, c *largemvc.Cluste
 	}
 	columns := append(labelColumns(in.ids, o.marked(c), figure{"confidence", c.Confidence}, figure{"remoteness", c.Remoteness}),
 		classColumns(c.Classes, o.classNames)...)
+	if asAnnData(o.out) {
+		return o.writeAnnData(out, stdout, in.ids, c.H, columns)
+	}
 	return out.writeTable(stdout, columns...)
 }
 
@@ -289,7 +292,7 @@ func (o *fitOptions) checkFiles(stdout io.Writer) error {
 	if err := checkOutputs("fit", stdout, o.outputs, inputs); err != nil {
 		return err
 	}
-	if err := o.checkCheckpoint(); err != nil {
+	if err := errors.Join(o.checkAnnOut("fit", o.out, !o.mpi), o.checkCheckpoint()); err != nil {
 		return err
 	}
 	// A training that goes on may keep its own checkpoint.

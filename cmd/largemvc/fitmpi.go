@@ -27,7 +27,7 @@ import (
 // withMPI are the flags that may stand beside -mpi.
 var withMPI = []string{"mpi", "set", "config", "write-config", "data", "leave-out", "missing-rows", "max-memory", "out",
 	"outliers", "save", "json", "quiet", "clusters", "preset", "epochs", "seed", "checkpoint", "overwrite", "resume", "workers",
-	"grace", "known", "labels", "start", "from-disk", "mask", "id", "report"}
+	"grace", "known", "labels", "start", "from-disk", "mask", "id", "report", "impute", "transform"}
 
 // checkMPI refuses what several processes cannot do.
 func (o *fitOptions) checkMPI() error {
@@ -248,6 +248,9 @@ func (o *fitOptions) sayRanks(stderr io.Writer, w world, data *shards) {
 	for _, v := range data.views {
 		fmt.Fprintf(stderr, "view      %s: %d × %d from %s, in %s\n", v.name, v.rows, v.cols, v.source,
 			count(len(v.parts), "file"))
+	}
+	for _, note := range data.notes {
+		fmt.Fprintln(stderr, "note      "+note)
 	}
 	if path := o.config.Checkpoint.Path; path != "" {
 		fmt.Fprintf(stderr, "the state of the training goes to %s: -resume goes on from it, with any number of processes\n", path)

@@ -205,3 +205,62 @@ func TestManifestOfOtherFiles(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestPreparedRanks fills holes and transforms counts with the bits of one process that has all rows in memory: for a fit, the
+// rows of several files, and for predict.
+func TestPreparedRanks(t *testing.T) {
+	t.Chdir(t.TempDir())
+	all, at := writeHoles(t, ".", 0.1, 5000, 700, 1, 4299), 0
+	for i := 0; i < len(all[0]); i += 31 {
+		all[0][i] = float32(math.NaN())
+	}
+	writeNPY(t, "x0.npy", 5000, 9, all[0])
+	for k, rows := range []int{700, 1, 4299} {
+		writeNPY(t, fmt.Sprintf("x0-%d.npy", k), rows, 9, all[0][at*9:(at+rows)*9])
+		at += rows
+	}
+	fit := "fit x0.npy x1.npy -missing-rows -clusters 4 -epochs 2 -quiet -set FitSamples=400 -impute neighbors "
+	for _, flags := range []string{"-save model -out one.csv", "-from-disk -out disk.csv"} {
+		if status, _, stderr := runLine(strings.Fields(fit + flags)...); status != exitOK {
+			t.Fatal(stderr)
+		}
+	}
+	if contents(t, "one.csv") != contents(t, "disk.csv") {
+		t.Error("from disk, the fit has other labels")
+	}
+	o := &dataOptions{data: []string{"x0-%d.npy", "x1-%d.npy"}, missingRows: true, impute: dataset.ImputeNeighbors}
+	s, err := o.openShards(t.Context(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	if notes := s.input().reading.Notes; len(notes) != 1 || !strings.Contains(notes[0], "5 nearest training samples") {
+		t.Fatalf("notes %q", notes)
+	}
+	got, err := s.read(t.Context(), 650, 2000, 2, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := dataset.Open(t.Context(), []string{"x0.npy", "x1.npy"}, dataset.Options{MissingRows: true,
+		Impute: dataset.ImputeNeighbors, Storage: dataset.AllDense})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for v, x := range got {
+		a, b := make([]float64, set.Views[v].Cols), make([]float64, set.Views[v].Cols)
+		for i := range 1350 {
+			set.Views[v].Row(650+i, b)
+			if a = x.Row(a, i); x.Has(i) != set.Present[650+i][v] || x.Has(i) && !slices.Equal(a, b) {
+				t.Fatalf("view %d, row %d: %v, in memory %v", v, 650+i, a, b)
+			}
+		}
+	}
+	if status, _, stderr := runLine(strings.Fields("predict x0.npy x1.npy -model model -missing-rows -from-disk -quiet -out " +
+		"rows.csv")...); status != exitOK {
+		t.Fatal(stderr)
+	}
+	_ = predictThreads(t, 3, "-mpi -model model -missing-rows -data x0-%d.npy -data x1-%d.npy -out ranks.csv")
+	if contents(t, "rows.csv") != contents(t, "ranks.csv") {
+		t.Error("several processes predict other labels than one")
+	}
+}

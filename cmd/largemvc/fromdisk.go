@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
-	"github.com/largemvc/largemvc/dataset/views"
 	"github.com/largemvc/largemvc/internal/progress"
 	"github.com/largemvc/largemvc/machine"
 	"github.com/largemvc/largemvc/score"
@@ -24,10 +22,6 @@ func (o *predictOptions) modelOfRows() (*largemvc.Predictor, error) {
 	model, err := largemvc.Load(o.model)
 	if err != nil {
 		return nil, err
-	}
-	if by, err := views.Preparations(model); err != nil || by != nil {
-		return nil, cmp.Or(err, errors.New("the model fills or transforms values, which then must be in memory: leave out "+
-			"-from-disk and -mpi"))
 	}
 	return model.WithMachine(machine.Options{Workers: o.workers, Device: o.device}), nil
 }

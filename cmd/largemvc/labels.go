@@ -9,8 +9,8 @@ import (
 )
 
 // aboutLabels says what is in the first columns of a file of labels.
-const aboutLabels = "`FILE` for the labels, an array of them alone if the name ends in .npy, else CSV or .parquet;\n" +
-	"its columns are id (if the data have ids), sample (from 0), label, " +
+const aboutLabels = "`FILE` for the labels: .npy, an array of them alone; .h5ad or .h5mu, a copy of the data with them; else " +
+	"CSV or .parquet;\nits columns are id (if the data have ids), sample (from 0), label, " +
 	"confidence (0 to 1; how often the label is found again, docs/trust.md), "
 
 // figure is a column of numbers about the samples; it is left out if it has none.

@@ -177,6 +177,9 @@ func (o *predictOptions) checkFlags(stdout io.Writer, files *predictOutputs) err
 		return usagef("predict: -out %s: Parquet needs all labels in memory: leave out -from-disk and -mpi, or name a file "+
 			".csv or .npy", o.out)
 	}
+	if err := o.checkAnnOut("predict", o.out, !o.fromDisk); err != nil {
+		return err
+	}
 	if o.rows.hi > 0 && !o.fromDisk {
 		return usagef("predict: -rows is for -from-disk")
 	}
@@ -206,8 +209,7 @@ func (o *predictOptions) predictInMemory(
 	}
 	columns := found.columns(in.ids)
 	failed := errors.Join(
-		files.labels.writeTable(stdout, columns...),
-		o.writeMatrices(ctx, files, model, in),
+		o.writeMatrices(ctx, stdout, files, model, in, columns),
 		o.writePage(ctx, stdout, &files.page, model, in, found.trust, read.Sub(began), bar),
 		writeTrust(stdout, &files.trust, in, found.trust),
 	)
@@ -295,18 +297,25 @@ func (p *prediction) print(stdout, stderr io.Writer, asJSON bool) error {
 	return p.table(stdout)
 }
 
-// writeMatrices writes -embedding and -memberships.
+// writeMatrices writes -out with its columns, -embedding and -memberships.
 func (o *predictOptions) writeMatrices(
-	ctx context.Context, files *predictOutputs, model *largemvc.Predictor, in *input,
+	ctx context.Context, stdout io.Writer, files *predictOutputs, model *largemvc.Predictor, in *input, columns []dataset.Column,
 ) error {
-	if o.embedding == "" && o.members == "" {
-		return nil
+	var written error
+	if !asAnnData(o.out) {
+		written = files.labels.writeTable(stdout, columns...)
+		if o.embedding == "" && o.members == "" {
+			return written
+		}
 	}
 	h, err := model.Transform(ctx, in.views)
 	if err != nil {
-		return err
+		return errors.Join(written, err)
 	}
-	return errors.Join(embeddingFile(o.embedding).write(&files.embedding, h, in.ids),
+	if asAnnData(o.out) {
+		written = o.writeAnnData(&files.labels, stdout, in.ids, h, columns)
+	}
+	return errors.Join(written, embeddingFile(o.embedding).write(&files.embedding, h, in.ids),
 		writeMemberships(ctx, &files.memberships, model, h, in.ids))
 }
 

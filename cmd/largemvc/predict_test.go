@@ -78,10 +78,6 @@ func TestPredictPrepared(t *testing.T) {
 	if got, want := labels(predicted), labels(fitted); len(got) != 41 || strings.Join(got, "") != strings.Join(want, "") {
 		t.Errorf("labels %v, the fit's %v", got, want)
 	}
-	status, _, stderr := runLine(append(predict, "-from-disk", "-scratch", folder)...)
-	if status != exitError || !strings.Contains(stderr, "which then must be in memory: leave out -from-disk") {
-		t.Errorf("status %d: %s", status, stderr)
-	}
 }
 
 // TestPredict saves a model, and gives its training samples and others back to it.

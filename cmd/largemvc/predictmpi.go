@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/largemvc/largemvc/comm"
+	"github.com/largemvc/largemvc/dataset/views"
 	"github.com/largemvc/largemvc/internal/progress"
 	"github.com/largemvc/largemvc/internal/ranks"
 )
@@ -75,6 +76,14 @@ func (o *predictOptions) predictRank(
 	}
 	in := data.input()
 	defer func() { err = in.closing(err) }()
+	by, err := views.Preparations(model)
+	if err != nil {
+		return err
+	}
+	if err := data.prepare(ctx, by, false, o.missingRows); err != nil {
+		return err
+	}
+	in.reading.Notes = append(in.reading.Notes, data.notes...)
 	if o.mpi {
 		if err := o.readClassesOf(ctx, in); err != nil {
 			return err

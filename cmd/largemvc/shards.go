@@ -12,6 +12,7 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/dataset/views"
 	"github.com/largemvc/largemvc/internal/parallel"
 )
 
@@ -21,6 +22,7 @@ type shards struct {
 	views []shardedView
 	ids   []string // of all samples; nil: they have none
 	alone bool     // one process reads them
+	notes []string // on how the values are changed
 }
 
 // shardedView is one view.
@@ -29,7 +31,8 @@ type shardedView struct {
 	rows, cols   int
 	features     []string
 	parts        []*dataset.Rows
-	has          []bool // the rows that masks say are there; those beyond its end are
+	has          []bool                // the rows that masks say are there; those beyond its end are
+	prepared     *dataset.PreparedRows // reads the rows and changes them; nil: they stay as in the files
 }
 
 // openShards opens the data for several processes, or for one alone. Labels for several are in files of their own.
@@ -41,7 +44,13 @@ func (o *dataOptions) openShards(ctx context.Context, alone bool) (*shards, erro
 	}
 	options.Labels, options.NoLabels = "", true
 	options.MissingRows = false // finding them takes a pass over all rows; each process looks at its own
-	return openShards(ctx, o.data, options)
+	// They learn from the rows of all files together.
+	options.Impute, options.Transform = dataset.NoImpute, nil
+	s, err := openShards(ctx, o.data, options)
+	if err != nil {
+		return nil, err
+	}
+	return s.closing(o.learn(ctx, s))
 }
 
 // openShards opens what -data names. A path with %d stands for the files 0, 1, … that its manifest lists.
@@ -85,6 +94,7 @@ func (s *shards) input() *input {
 	if len(s.sets) > 1 {
 		in.reading = dataset.Reading{}
 	}
+	in.reading.Notes = slices.Concat(in.reading.Notes, s.notes)
 	for _, v := range s.views {
 		in.dims, in.names = append(in.dims, v.cols), append(in.names, v.name)
 		if len(s.sets) > 1 {
@@ -259,6 +269,9 @@ func present(missing bool, cols int, x []float32) (out []bool) {
 // among all of a row of x.
 func (v *shardedView) view(x largemvc.View, has []bool, of func(k int) int) largemvc.View {
 	x = x.Named(v.name).WithFeatures(v.features)
+	if v.prepared != nil {
+		x = views.Prepared(x, v.prepared.By)
+	}
 	if n, _ := x.Dims(); has == nil && v.has != nil {
 		has = slices.Repeat([]bool{true}, n)
 	}
@@ -271,11 +284,59 @@ func (v *shardedView) view(x largemvc.View, has []bool, of func(k int) int) larg
 	return x
 }
 
+// prepare has rows changed as they are read, by one preparation for each view; nil: none. With learn each process passes over the
+// rows of all, so that all learn the same bits. With missing, rows that are wholly NaN are absent.
+func (s *shards) prepare(ctx context.Context, by []*dataset.Preparation, learn, missing bool) error {
+	if by != nil && len(by) != len(s.views) {
+		return fmt.Errorf("the model has %d views, and %d are given", len(by), len(s.views))
+	}
+	for i, p := range by {
+		v := &s.views[i]
+		if p == nil {
+			continue
+		}
+		if err := p.Fits(i, v.name, v.cols); err != nil {
+			return err
+		}
+		raw := *v
+		prepared := &dataset.PreparedRows{RowReader: &raw, Name: v.name, By: p, MissingRows: missing}
+		if v.has != nil {
+			prepared.Present = func(k int) bool { return k >= len(raw.has) || raw.has[k] }
+		}
+		notes := []string{fmt.Sprintf("%s: values are prepared as in the training (%v)", v.name, p)}
+		if learn {
+			var err error
+			if notes, err = prepared.Learn(ctx); err != nil {
+				return err
+			}
+		}
+		v.prepared, s.notes = prepared, append(s.notes, notes...)
+	}
+	return nil
+}
+
+// learn prepares the rows as -impute and -transform say.
+func (o *dataOptions) learn(ctx context.Context, s *shards) error {
+	names := make([]string, len(s.views))
+	for i, v := range s.views {
+		names[i] = v.name
+	}
+	options := o.options(32)
+	by, err := options.Preparations(names)
+	if err != nil {
+		return err
+	}
+	return s.prepare(ctx, by, true, o.missingRows)
+}
+
 // Dims is the size of the view in all files together.
 func (v *shardedView) Dims() (n, d int) { return v.rows, v.cols }
 
 // ReadRows reads rows from the number first on, which may lie in several files.
 func (v *shardedView) ReadRows(ctx context.Context, first int, dst []float32) error {
+	if v.prepared != nil {
+		return v.prepared.ReadRows(ctx, first, dst)
+	}
 	for _, part := range v.parts {
 		n, _ := part.Dims()
 		if len(dst) == 0 {

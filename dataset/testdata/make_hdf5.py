@@ -183,7 +183,8 @@ def put_scipy(group, name, a, kind):
 
 
 def put_table(group, name, index, key="_index", **columns):
-    g = encode(group.create_group(name), "dataframe", _index=key)
+    order = np.array(list(columns), h5py.string_dtype()) if columns else np.zeros(0)
+    g = encode(group.create_group(name), "dataframe", _index=key, **{"column-order": order})
     g[key] = index
     for k, c in columns.items():
         if isinstance(c, tuple):
@@ -206,10 +207,13 @@ with h5py.File("cells.h5ad", "w", libver="latest") as f:
     f["obsm/protein"] = value(3, 4)
     put_table(f, "obs", cells, kind=kinds, batch=["ab"[i % 2] for i in range(N)],
               count=("values", "mask", np.arange(N) // 4, np.arange(N) == 7))
+    for i in range(9):
+        f["obs"].attrs[f"note{i}"] = i
     put_table(f, "var", [f"g{j}" for j in range(6)], key="gene")
     f["uns/x"] = 1
-with h5py.File("cells.h5mu", "w", libver="latest") as f:
+with h5py.File("cells.h5mu", "w", userblock_size=512) as f:
     encode(f, "MuData", axis=0)
+    f["other"], f["far"] = h5py.SoftLink("/obs/y"), h5py.ExternalLink("cells.h5ad", "/X")
     f.create_group("mod").attrs["mod-order"] = np.array(["rna", "atac"], h5py.string_dtype())
     for name, v, rows in [("rna", 0, np.arange(N)), ("atac", 1, np.arange(9)[::-1])]:
         m = encode(f.create_group("mod/" + name), "anndata")

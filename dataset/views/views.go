@@ -15,6 +15,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/largemvc/largemvc"
@@ -46,11 +47,7 @@ func Of(set *dataset.Set) ([]largemvc.View, error) {
 		default:
 			return nil, fmt.Errorf("views: view %d (%q) holds no values", v, view.Name)
 		}
-		about, numbers, err := preparation(view.Prepared)
-		if err != nil {
-			return nil, err
-		}
-		out[v] = out[v].Named(view.Name).WithFeatures(view.Features).WithPreparation(about, numbers)
+		out[v] = Prepared(out[v].Named(view.Name).WithFeatures(view.Features), view.Prepared)
 	}
 	return masked(out, set.Present, set.Samples())
 }
@@ -59,15 +56,40 @@ func Of(set *dataset.Set) ([]largemvc.View, error) {
 type kinds struct {
 	Impute    string `json:"impute"`
 	Transform string `json:"transform"`
+	Rows      int    `json:"rows,omitempty"` // that fill holes of others
 }
 
-// preparation returns what a model keeps of a preparation: its kinds, and the numbers to fill with before those of TFIDF.
-func preparation(p *dataset.Preparation) (string, []float64, error) {
-	if p == nil {
-		return "", nil, nil
+// hole stands for a missing value in the numbers of a model, which are finite.
+const hole = math.MaxFloat64
+
+// exchange returns the numbers with one value in place of another; NaN equals NaN.
+func exchange(x []float64, from, to float64) []float64 {
+	out := slices.Clone(x)
+	for k, a := range out {
+		if a == from || a != a && from != from {
+			out[k] = to
+		}
 	}
-	about, err := json.Marshal(kinds{p.Impute.String(), p.Transform.String()})
-	return string(about), slices.Concat(p.Fill, p.IDF), err
+	return out
+}
+
+// preparation returns what a model keeps of a preparation: its kinds, and the numbers to fill with before those of TFIDF and the
+// rows that fill holes.
+func preparation(p *dataset.Preparation) (string, []float64) {
+	if p == nil {
+		return "", nil
+	}
+	rows := 0
+	if len(p.Rows) > 0 && len(p.Fill) > 0 {
+		rows = len(p.Rows) / len(p.Fill)
+	}
+	about, _ := json.Marshal(kinds{p.Impute.String(), p.Transform.String(), rows}) // no error is possible
+	return string(about), slices.Concat(p.Fill, p.IDF, exchange(p.Rows, math.NaN(), hole))
+}
+
+// Prepared returns the view with the way in which its values were changed, which a model keeps.
+func Prepared(x largemvc.View, p *dataset.Preparation) largemvc.View {
+	return x.WithPreparation(preparation(p))
 }
 
 // Preparations returns how the views of the training were prepared, for Set.Prepare on new samples; nil if none was. If a view
@@ -84,23 +106,29 @@ func Preparations(p *largemvc.Predictor) ([]*dataset.Preparation, error) {
 			return nil, fmt.Errorf("views: the preparation of view %d of the model is not known: %q", v, about)
 		}
 		x := &dataset.Preparation{}
-		for x.Impute.String() != k.Impute && x.Impute < dataset.ImputeMedian {
+		for x.Impute.String() != k.Impute && x.Impute < dataset.ImputeNeighbors {
 			x.Impute++
 		}
 		for x.Transform.String() != k.Transform && x.Transform < dataset.TFIDF {
 			x.Transform++
 		}
-		d := len(numbers)
-		if x.Impute != dataset.NoImpute && x.Transform == dataset.TFIDF {
-			d /= 2
+		lists := max(k.Rows, 0)
+		for _, has := range []bool{x.Impute != dataset.NoImpute, x.Transform == dataset.TFIDF} {
+			if has {
+				lists++
+			}
 		}
+		d := len(numbers) / max(lists, 1)
 		if x.Impute != dataset.NoImpute {
 			x.Fill, numbers = numbers[:d], numbers[d:]
 		}
 		if x.Transform == dataset.TFIDF {
-			x.IDF = numbers
+			x.IDF, numbers = numbers[:d], numbers[d:]
 		}
-		if again, _, _ := preparation(x); again != about {
+		if k.Rows > 0 {
+			x.Rows = exchange(numbers, hole, math.NaN())
+		}
+		if again, _ := preparation(x); again != about {
 			return nil, fmt.Errorf("views: the preparation of view %d of the model is not known: %q", v, about)
 		}
 		out[v] = x
@@ -118,7 +146,7 @@ func OfRows(set *dataset.RowSet) ([]largemvc.View, error) {
 	}
 	out := make([]largemvc.View, len(set.Views))
 	for v, rows := range set.Views {
-		out[v] = largemvc.RowsView(rows).Named(rows.Name).WithFeatures(rows.Features)
+		out[v] = Prepared(largemvc.RowsView(rows).Named(rows.Name).WithFeatures(rows.Features), rows.Prepared)
 	}
 	return masked(out, set.Present, set.Samples())
 }

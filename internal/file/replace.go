@@ -27,7 +27,7 @@ func Replace(path string, write func(io.Writer) error) (err error) {
 			os.Remove(f.Name())
 		}
 	}()
-	w := bufio.NewWriterSize(f, 1<<16)
+	w := bufio.NewWriterSize(struct{ io.Writer }{f}, 1<<16) // without the ReadFrom of a file that is not made yet
 	if err := write(w); err != nil {
 		return err
 	}

@@ -2,6 +2,8 @@ package hdf5
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -15,6 +17,9 @@ type Link struct {
 	Addr uint64
 	// Elsewhere says what the link is where it names no object of this file itself: a soft link, say.
 	Elsewhere string
+
+	kind  uint8  // as in a link message
+	value []byte // of a link elsewhere: what it names, as in a link message
 }
 
 type symbolTable struct{ tree, heap uint64 }
@@ -24,6 +29,7 @@ const (
 	maxLinkName = 4096 // bytes
 
 	cachedSoftLink = 2 // of an entry of a symbol table
+	softLink       = 1 // of a link message
 )
 
 // Links lists the members of a group. A dataset has none.
@@ -68,15 +74,15 @@ func link(b *block) (l Link, err error) {
 		return l, err
 	}
 	l.Name = string(b.take(int(n)))
-	switch kind {
+	switch l.kind = kind; kind {
 	case 0:
 		l.Addr = b.offset()
-	case 1:
-		l.Elsewhere = "a soft link"
+	case softLink:
+		l.Elsewhere, l.value = "a soft link", bytes.Clone(b.b)
 	default:
-		l.Elsewhere = "a link to another file"
+		l.Elsewhere, l.value = "a link to another file", bytes.Clone(b.b)
 	}
-	return l, b.err
+	return l, cmp.Or(b.err, b.f.lim.Take("the members of a group", int64(len(l.value))))
 }
 
 // oldLinks walks through the B-tree of a symbol table.
@@ -143,7 +149,10 @@ func (f *File) symbols(addr uint64, names []byte) ([]Link, error) {
 		at := e.offset()
 		l := Link{Addr: e.offset()}
 		if e.u32() == cachedSoftLink {
-			l.Elsewhere = "a soft link"
+			e.skip(4)
+			to := cString(names[min(uint64(e.u32()), uint64(len(names))):])
+			l.Elsewhere, l.kind = "a soft link", softLink
+			l.value = append(binary.LittleEndian.AppendUint16(nil, uint16(len(to))), to...)
 		}
 		if at >= uint64(len(names)) {
 			return nil, errors.New("is damaged (a name outside its heap)")
@@ -153,7 +162,7 @@ func (f *File) symbols(addr uint64, names []byte) ([]Link, error) {
 			return nil, fmt.Errorf("is damaged (a name without end, or of more than %d bytes)", maxLinkName)
 		}
 		l.Name = string(names[at : at+uint64(end)])
-		if err := f.lim.Take("the members of a group", linkBytes+int64(end)); err != nil {
+		if err := f.lim.Take("the members of a group", linkBytes+int64(end+len(l.value))); err != nil {
 			return nil, err
 		}
 		links = append(links, l)

@@ -1,8 +1,8 @@
 // Package hdf5 reads the part of HDF5 ("HDF5 File Format Specification Version 3.0", The HDF Group) that MATLAB v7.3 and
 // h5py use for arrays: superblocks 0 to 3 behind a user block, object headers 1 and 2, groups by symbol table, by links in the
 // header or in a heap, contiguous, compact and chunked datasets with every index of chunks, deflate, LZF, shuffle and
-// Fletcher-32, texts, attributes and object references. What it cannot read gives an error that says what it is. The checksums
-// that the newer structures carry are compared.
+// Fletcher-32, texts, attributes and object references. What it cannot read gives an error that says what it is. Edit adds
+// objects to a copy of a file. The checksums of the newer structures are compared.
 package hdf5
 
 import (

@@ -129,10 +129,12 @@ func (f *File) Object(addr uint64) (*Object, error) {
 	return o, nil
 }
 
-func (f *File) object(addr uint64) (*Object, error) {
+func (f *File) object(addr uint64) (*Object, error) { return (&headerParser{f: f}).object(addr) }
+
+func (p *headerParser) object(addr uint64) (*Object, error) {
 	o := &Object{Attributes: map[string]Attribute{}}
-	p := headerParser{f: f, o: o, seen: map[uint64]bool{addr: true}}
-	start, err := f.upTo(addr, 64)
+	p.o, p.seen = o, map[uint64]bool{addr: true}
+	start, err := p.f.upTo(addr, 64)
 	if err != nil {
 		return nil, err
 	}
@@ -155,6 +157,8 @@ type headerParser struct {
 	total                   int64
 	order                   bool // version 2: messages carry a creation order
 	space, datatype, layout bool
+	attributes              func(message []byte) // gets the attributes as they stand in the file; nil: nothing does
+	err                     error                // what keeps the attributes from being written again
 }
 
 // chunk reads one block of messages, counting what an object takes.
@@ -353,6 +357,8 @@ func (p *headerParser) message(kind uint16, flags uint8, body []byte) (err error
 // sharedMessage notes a message that lies elsewhere in the file.
 func (p *headerParser) sharedMessage(kind uint16) {
 	switch kind {
+	case msgAttribute:
+		p.err = errors.New("has attributes that several objects share")
 	case msgDatatype, msgDataspace, msgFilters, msgFill:
 		p.space = p.space || kind == msgDataspace
 		p.datatype = p.datatype || kind == msgDatatype
@@ -386,6 +392,9 @@ func (p *headerParser) denseAttributes(b *block) error {
 
 // attribute keeps an attribute; one that is not read says nothing that is needed.
 func (p *headerParser) attribute(b *block) error {
+	if p.attributes != nil {
+		p.attributes(bytes.Clone(b.b))
+	}
 	name, a, err := attribute(b)
 	if err != nil || len(a.raw) > maxAttribute {
 		return nil
