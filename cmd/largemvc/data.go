@@ -13,7 +13,8 @@ import (
 // aboutData is the part of the help on what can be read.
 const aboutData = `
 Rows are samples. A file may be NumPy (.npz, .npy), safetensors, MATLAB (.mat, v7.3 too), HDF5, AnnData (.h5ad), MuData
-(.h5mu), Parquet, CSV or TSV (gzip too), or a folder of one file a view; its content shows which. The usual names are known:
+(.h5mu), Parquet, CSV or TSV (gzip too), or a folder of one file a view; its content shows which. x-%d.npy is one view, whose rows lie in
+x-0.npy, x-1.npy, … ('largemvc inspect -manifest' lists them). The usual names are known:
 views in X0, X1, … (x0, view_0, … too) or in a cell X, data, fea …, classes in y, Y, gt, labels …, a mask in present, ids in
 id, sample_id, patient_id …. Files with ids are joined by them, in any order. A line for each view says how it is read; what
 looks like a view and is not read is an error.
@@ -128,7 +129,13 @@ func (o *dataOptions) check(command string) error {
 	if o.maxMemory < 0 || o.maxMemory > math.MaxInt64>>20 {
 		return usagef("%s: -max-memory is %d, want at least 0", command, o.maxMemory)
 	}
-	return nil
+	if !o.sharded() {
+		return nil
+	}
+	if o.impute != dataset.NoImpute || o.transform != nil {
+		return usagef("%s: -impute and -transform cannot be given with %%d in -data: leave them out, or write one file", command)
+	}
+	return o.checkShards(command, "%d in -data")
 }
 
 // inputs are the paths that are read, by the flags that give them.

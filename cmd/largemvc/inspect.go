@@ -44,7 +44,7 @@ func inspectFlags(o *inspectOptions) *flags {
 	o.dataFlags(f)
 	o.prepareFlags(f)
 	f.bool(&o.manifest, "manifest", "write beside the files of each -data with %d in place of a number how many they are, and "+
-		"the rows of each:\nfit -mpi reads no such files without it")
+		"the rows of each:\nno command reads such files without it")
 	f.output(&o.write, "write", "`FILE` to begin from, for fit -config: how the data are read, and all settings with their "+
 		"defaults; none by default")
 	f.group("Memory")
@@ -80,11 +80,17 @@ func runInspect(ctx context.Context, args []string, stdout, stderr io.Writer) er
 		}
 	}
 	file := &output{flag: "write", path: o.write}
+	if o.sharded() && o.write != "" {
+		return usagef("inspect: -write cannot be given with %%d in -data")
+	}
 	if err := errors.Join(o.check("inspect"), checkOutputs("inspect", stdout, []*output{file}, o.inputs())); err != nil {
 		return err
 	}
 	if o.clusters < 0 {
 		return usagef("inspect: -clusters is %d, want at least 0", o.clusters)
+	}
+	if o.sharded() {
+		return o.inspectParts(ctx, stdout)
 	}
 	bar := progress.New(stderr, "")
 	o.progress = readingProgress(bar, time.Now())

@@ -23,6 +23,9 @@ type shards struct {
 	alone bool     // one process reads them
 }
 
+// sharded says whether a path of the data stands for several files.
+func (o *dataOptions) sharded() bool { return slices.ContainsFunc(o.data, isPattern) }
+
 // shardedView is one view.
 type shardedView struct {
 	name, source string
@@ -32,21 +35,21 @@ type shardedView struct {
 	has          []bool // the rows that masks say are there; those beyond its end are
 }
 
-// openShards opens the data for several processes, or for one alone. Labels for several are in files of their own.
+// openShards opens the data for several processes, or for one alone. Labels of parts are in files of their own.
 func (o *dataOptions) openShards(ctx context.Context, alone bool) (*shards, error) {
 	options := o.options(32)
-	if alone {
+	if alone && !o.sharded() {
 		s := &shards{alone: true}
 		return s.closing(s.add(ctx, "", [][]string{o.data}, options))
 	}
 	options.Labels, options.NoLabels = "", true
 	options.MissingRows = false // finding them takes a pass over all rows; each process looks at its own
-	return openShards(ctx, o.data, options)
+	return openShards(ctx, o.data, options, alone)
 }
 
 // openShards opens what -data names. A path with %d stands for the files 0, 1, … that its manifest lists.
-func openShards(ctx context.Context, paths []string, o dataset.Options) (*shards, error) {
-	s := &shards{}
+func openShards(ctx context.Context, paths []string, o dataset.Options, alone bool) (*shards, error) {
+	s := &shards{alone: alone}
 	if !slices.ContainsFunc(paths, isPattern) {
 		return s.closing(s.add(ctx, "", [][]string{paths}, o))
 	}
@@ -84,12 +87,16 @@ func (s *shards) input() *input {
 		classNames: set.LabelNames, classes: len(set.LabelNames)}
 	if len(s.sets) > 1 {
 		in.reading = dataset.Reading{}
+		if s.ids != nil {
+			in.reading.IDs = fmt.Sprintf("%d, from the files of %s", len(s.ids), s.views[0].source)
+		}
 	}
 	for _, v := range s.views {
 		in.dims, in.names = append(in.dims, v.cols), append(in.names, v.name)
 		if len(s.sets) > 1 {
 			in.reading.Views = append(in.reading.Views, dataset.ViewReading{
-				Name: v.name, Samples: v.rows, Features: v.cols, Source: v.source, Named: v.features != nil,
+				Name: v.name, Samples: v.rows, Features: v.cols, Named: v.features != nil, Example: firstAndLast(v.features),
+				Source: fmt.Sprintf("%s, in %s", v.source, count(len(v.parts), "file")),
 			})
 		}
 	}
@@ -198,16 +205,21 @@ const readBlock = 4096
 func (s *shards) read(ctx context.Context, lo, hi, workers int, missing bool) ([]largemvc.View, error) {
 	out := make([]largemvc.View, len(s.views))
 	for i, v := range s.views {
-		x := make([]float32, (hi-lo)*v.cols)
-		err := parallel.Blocks(ctx, workers, hi-lo, readBlock, func(a, b int) error {
-			return v.ReadRows(ctx, lo+a, x[a*v.cols:b*v.cols])
-		})
+		x, err := v.values(ctx, lo, hi, workers)
 		if err != nil {
 			return nil, err
 		}
 		out[i] = v.view(largemvc.DenseView(hi-lo, v.cols, x), present(missing, v.cols, x), func(k int) int { return lo + k })
 	}
 	return out, nil
+}
+
+// values returns the values of the rows from lo to hi−1.
+func (v *shardedView) values(ctx context.Context, lo, hi, workers int) ([]float32, error) {
+	x := make([]float32, (hi-lo)*v.cols)
+	return x, parallel.Blocks(ctx, workers, hi-lo, readBlock, func(a, b int) error {
+		return v.ReadRows(ctx, lo+a, x[a*v.cols:b*v.cols])
+	})
 }
 
 // take returns some rows of all views, in memory.
@@ -258,17 +270,22 @@ func present(missing bool, cols int, x []float32) (out []bool) {
 // view names a view and its features, and leaves out the rows that it lacks, by their values or by a mask. of returns the number
 // among all of a row of x.
 func (v *shardedView) view(x largemvc.View, has []bool, of func(k int) int) largemvc.View {
-	x = x.Named(v.name).WithFeatures(v.features)
-	if n, _ := x.Dims(); has == nil && v.has != nil {
-		has = slices.Repeat([]bool{true}, n)
-	}
-	for k := range has {
-		has[k] = has[k] && (of(k) >= len(v.has) || v.has[of(k)])
-	}
-	if slices.Contains(has, false) {
+	n, _ := x.Dims()
+	if x = x.Named(v.name).WithFeatures(v.features); v.lacks(&has, n, of) {
 		return x.WithPresent(has)
 	}
 	return x
+}
+
+// lacks reports whether some of n rows are absent, and completes has, what their values say, by the mask.
+func (v *shardedView) lacks(has *[]bool, n int, of func(k int) int) bool {
+	if *has == nil && v.has != nil {
+		*has = slices.Repeat([]bool{true}, n)
+	}
+	for k, there := range *has {
+		(*has)[k] = there && (of(k) >= len(v.has) || v.has[of(k)])
+	}
+	return slices.Contains(*has, false)
 }
 
 // Dims is the size of the view in all files together.

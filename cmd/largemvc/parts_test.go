@@ -1,0 +1,66 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// sameFiles compares the content of files.
+func sameFiles(t *testing.T, want string, others ...string) {
+	t.Helper()
+	content, err := os.ReadFile(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range others {
+		if got, err := os.ReadFile(path); err != nil || string(got) != string(content) {
+			t.Errorf("%s is not %s: %v", path, want, err)
+		}
+	}
+}
+
+// TestPartsInOneProcess: rows in several files give the bits of rows in one, in memory and from disk, in fit and predict.
+func TestPartsInOneProcess(t *testing.T) {
+	folder := t.TempDir()
+	in := func(name string) string { return filepath.Join(folder, name) }
+	writeHoles(t, folder, 0.1, 300, 120, 1, 179)
+	run := func(args ...string) string {
+		t.Helper()
+		status, stdout, stderr := runLine(args...)
+		if status != exitOK {
+			t.Fatalf("%q: %s", args, stderr)
+		}
+		return stdout
+	}
+	whole := []string{"-data", in("x0.npy"), "-data", in("x1.npy"), "-missing-rows", "-workers", "2"}
+	parts := []string{"-data", in("x0-%d.npy"), "-data", in("x1-%d.npy"), "-missing-rows", "-workers", "2"}
+	disk := append(parts[:len(parts):len(parts)], "-from-disk")
+	for k, data := range [][]string{whole, parts, disk} {
+		name := []string{"whole", "parts", "disk"}[k]
+		run(append([]string{"fit", "-clusters", "4", "-epochs", "3", "-out", in(name + ".csv"), "-save", in(name + ".model"),
+			"-quiet"}, data...)...)
+		run(append([]string{"predict", "-model", in("whole.model"), "-out", in(name + "-new.csv")}, data...)...)
+	}
+	sameFiles(t, in("whole.csv"), in("parts.csv"), in("disk.csv"))
+	sameFiles(t, in("whole-new.csv"), in("parts-new.csv"), in("disk-new.csv"))
+	if text := run("inspect", in("x0-%d.npy")); !strings.Contains(text, "x0, 300×9") || !strings.Contains(text, "in 3 files") {
+		t.Error(text)
+	}
+	for flag, want := range map[string]string{
+		"-impute mean": "-impute and -transform", "-mask m.csv": "-mask cannot be given", "-labels y": "is no file",
+		"-set Float64=true": "Float64", "-data -": "does not read standard input",
+	} {
+		args := append([]string{"fit", "-clusters", "4"}, append(parts, strings.Fields(flag)...)...)
+		status, stdout, stderr := runLine(args...)
+		checkFailure(t, flag, exitUsage, status, stdout, stderr, want)
+	}
+	if err := os.Remove(in("x1-2.npy")); err != nil {
+		t.Fatal(err)
+	}
+	for _, disk := range []string{"-quiet", "-from-disk"} {
+		status, stdout, stderr := runLine(append([]string{"fit", "-clusters", "4", disk}, parts...)...)
+		checkFailure(t, "a part less", exitError, status, stdout, stderr, "there is no x1-2.npy, which")
+	}
+}
