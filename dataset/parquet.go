@@ -38,7 +38,7 @@ func (s *source) listParquet(f io.ReaderAt, o *Options, lim *limits) error {
 	for _, column := range t.Columns {
 		switch {
 		case column.Width > 0:
-			c.lists, lists = true, append(lists, s.listColumn(column, t.Rows))
+			c.lists, lists = true, append(lists, s.listColumn(column, t))
 		case column.Name == "__index_level_0__": // the index of pandas, which has no name
 			c.header, c.typed = slices.Insert(c.header, 0, ""), slices.Insert(c.typed, 0, column)
 		case column.Kind != columnar.Other:
@@ -51,7 +51,7 @@ func (s *source) listParquet(f io.ReaderAt, o *Options, lim *limits) error {
 				column.Class)
 		}
 	}
-	c.fields = len(c.header)
+	c.fields, c.groups = len(c.header), t.Groups
 	if err := c.makeColumns(lim); err != nil {
 		return err
 	}
@@ -76,9 +76,9 @@ func (s *source) listParquet(f io.ReaderAt, o *Options, lim *limits) error {
 }
 
 // listColumn is the variable of a column of lists.
-func (s *source) listColumn(column columnar.Column, rows int) *variable {
-	v := &variable{file: s.path, name: column.Name, class: column.Class, dims: []int{rows, column.Width},
-		typ: elem.Type{Kind: elem.Float64}}
+func (s *source) listColumn(column columnar.Column, t *columnar.Table) *variable {
+	v := &variable{file: s.path, name: column.Name, class: column.Class, dims: []int{t.Rows, column.Width},
+		typ: elem.Type{Kind: elem.Float64}, groups: newRowGroups(t.Groups, []columnar.Column{column}, column.Width)}
 	v.line = func(row int) int { return row + 1 }
 	v.stream = func(run func(int, []byte) error) error { return typedRuns(&column, 0, run) }
 	return v

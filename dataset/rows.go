@@ -32,6 +32,8 @@ type RowSet struct {
 	made   []*scratchFile // what conversions have written
 	past   []*directFile
 	memory *pastMemory // that these read to
+
+	closers []func() // of groups of rows
 }
 
 // Rows is a view on disk: n×d numbers, read as float32 from any type. It is a largemvc.RowSource.
@@ -50,6 +52,7 @@ type Rows struct {
 	width          int      // values of a row in the file
 	pick           []int    // the columns of the view among them; nil: all
 	byColumns      bool     // the values lie column after column, which is about to change
+	groups         *rowGroups
 }
 
 // ErrNotByRows is in the error of OpenRows for an array that has to be converted first, which takes Options.Scratch.
@@ -57,7 +60,8 @@ var ErrNotByRows = errors.New("cannot be read row by row as it lies in the file"
 
 // OpenRows opens a data set to read its views row by row, in memory that does not grow with the number of samples. It finds the
 // contents of files as [Open] does. Arrays that lie in a file row after row, of any numeric type, are read in place: .npy,
-// stored members of an .npz (numpy.savez), safetensors, and contiguous HDF5 and MATLAB v7.3.
+// stored members of an .npz (numpy.savez), safetensors, and contiguous HDF5 and MATLAB v7.3. So are groups of rows of Parquet if
+// there is no Options.Scratch: they are decoded whenever they are read, and up to 96 MiB of them are held.
 //
 // All others are first converted into files of float32 in Options.Scratch, in one or two passes: CSV, MATLAB v5, compressed
 // members, chunked HDF5, arrays stored by columns. Without such a folder they are an error. With Options.ScratchNumbers the
@@ -96,6 +100,9 @@ func (s *RowSet) Close() error {
 	}
 	s.plan.close()
 	s.plan = nil
+	for _, release := range s.closers {
+		release()
+	}
 	var errs []error
 	for _, f := range s.past {
 		errs = append(errs, f.close())
@@ -211,6 +218,11 @@ func (s *RowSet) view(ctx context.Context, v *variable, o *Options) (*Rows, erro
 	}
 	if v.whole != nil {
 		r.choose(v.pick)
+	}
+	if in.groups != nil && o.Scratch == "" && !p.turns(in) {
+		r.given, r.groups = p.of[v], in.groups
+		s.closers = append(s.closers, in.groups.release)
+		return r, nil
 	}
 	turned := in.colMajor != p.turns(in)
 	if in.place != nil {
@@ -341,6 +353,12 @@ func (r *Rows) read(ctx context.Context, begin int, dst []float32) error {
 
 // readValues is read for a file that nobody writes.
 func (r *Rows) readValues(ctx context.Context, begin int, dst []float32) error {
+	if r.groups != nil {
+		if err := r.groups.read(ctx, begin/r.width, dst); err != nil {
+			return fmt.Errorf("dataset: %s: %s %w", r.file, r.variable, err)
+		}
+		return nil
+	}
 	size := r.typ.Size()
 	direct := r.typ.Kind == elem.Float32 && r.typ.Big != littleEndian // as in memory
 	step := pieceBytes / size

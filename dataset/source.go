@@ -188,7 +188,7 @@ func (s *source) list(f io.ReaderAt, o *Options, lim *limits) error {
 	case isMAT5(head):
 		return s.listMAT5(f, lim)
 	case bytes.HasPrefix(head, []byte(parquetMagic)) && looksBinary(head):
-		return s.listParquet(f, o, lim)
+		return s.listParquet(s.raw, o, lim)
 	case isSafetensors(head, s.size):
 		return s.listSafetensors(f, lim)
 	}

@@ -202,7 +202,7 @@ func (o *dataOptions) diskFlags(f *flags, of string) {
 		"-from-disk it gets what cannot be read row by row as it lies in\n"+
 		"its file (CSV, MATLAB v5, compressed or chunked arrays); "+
 		"by default that is an error.\nFOLDER,bfloat16 or FOLDER,uint8 writes 8 significant bits in 2 bytes, "+
-		"or 256 levels a column in one: less to read, less exact (docs/scale.md)")
+		"or 256 levels a column in one: less to read, less exact (docs/scale.md). Parquet is then\ndecoded once, and not in each pass")
 }
 
 // scratchFolder is a flag.Value for a folder and, after a comma, the numbers that are written there.
