@@ -21,13 +21,23 @@ var errStop = errors.New("enough")
 
 // listParquet lists the columns of a Parquet file. Single values follow the rules of CSV files; a column of lists is a view.
 func (s *source) listParquet(f io.ReaderAt, o *Options, lim *limits) error {
-	if columnar.Parquet == nil {
-		return errors.New(fromParquet)
-	}
-	t, err := columnar.Parquet(f, s.size, lim)
+	t, err := openTable(f, s.size, lim)
 	if err != nil {
 		return err
 	}
+	return s.listTable(t, o, lim)
+}
+
+// openTable opens a Parquet file.
+func openTable(f io.ReaderAt, size int64, lim *limits) (*columnar.Table, error) {
+	if columnar.Parquet == nil {
+		return nil, errors.New(fromParquet)
+	}
+	return columnar.Parquet(f, size, lim)
+}
+
+// listTable lists the columns of a table.
+func (s *source) listTable(t *columnar.Table, o *Options, lim *limits) error {
 	if t.Rows == 0 {
 		return errors.New("holds columns and no rows")
 	}
@@ -64,7 +74,7 @@ func (s *source) listParquet(f io.ReaderAt, o *Options, lim *limits) error {
 	if err := c.assign(s, o, lim); err != nil {
 		return err
 	}
-	err = c.variables(s, o, lim)
+	err := c.variables(s, o, lim)
 	for _, v := range lists {
 		if o.leavesOut(v.name) {
 			s.left = append(s.left, Omission{s.path, "column " + v.name, "by option"})

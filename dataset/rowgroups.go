@@ -19,8 +19,8 @@ const (
 	mostUnits = 32 * unitBytes
 )
 
-// rowGroups reads rows of a table whose columns lie in groups of rows. A group is decoded in units of at most unitBytes, which are
-// held until others need the room. Several goroutines may use it.
+// rowGroups reads rows of a table whose columns lie in groups of rows. A group is decoded in units of at most unitBytes, which
+// are held until others need the room. Several goroutines may use it.
 type rowGroups struct {
 	units   []rowUnit
 	columns []columnar.Column

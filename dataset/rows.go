@@ -239,7 +239,11 @@ func (s *RowSet) view(ctx context.Context, v *variable, o *Options) (*Rows, erro
 		return nil, in.errorf("%w (%s): give Options.Scratch, a folder with room for %s, to convert it, or store it row after "+
 			"row and uncompressed (numpy.save)", ErrNotByRows, why(in, turned), size(4*int64(rows)*int64(cols)))
 	}
-	if err := s.convert(ctx, in, r, rows, turned, o.Scratch); err != nil {
+	err = s.convert(ctx, in, r, rows, turned, o.Scratch)
+	if err != nil && in.groups != nil && !p.turns(in) && ctx.Err() == nil {
+		err = fmt.Errorf("%w; without Options.Scratch groups of rows are read in place", err)
+	}
+	if err != nil {
 		return nil, in.wrap(err)
 	}
 	if err := s.pack(ctx, r, o.ScratchNumbers, o.Scratch); err != nil {

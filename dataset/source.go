@@ -25,6 +25,7 @@ type source struct {
 	opened fs.FileInfo // of the file when it was opened; nil: what is read is no file
 	vars   []*variable
 	notes  []string
+	parts  []*source // of a table in several files
 	close  func() error
 
 	// Of AnnData and MuData:
@@ -84,6 +85,21 @@ const hdf5Magic = "\x89HDF\r\n\x1a\n"
 
 // openSource opens a file and lists its variables, by its content.
 func openSource(path string, as role, o *Options, lim *limits) (*source, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return openParts(path, as, o, lim)
+	}
+	s, err := openFile(path, as)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.list(s.raw, o, lim); err != nil {
+		return nil, errors.Join(s.blamed(o.ctx, named(path, err)), s.close())
+	}
+	return s, nil
+}
+
+// openFile opens a file, whose variables are not listed yet.
+func openFile(path string, as role) (*source, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fileError(path, err)
@@ -98,11 +114,7 @@ func openSource(path string, as role, o *Options, lim *limits) (*source, error) 
 	if info, err = f.Stat(); err != nil {
 		return nil, errors.Join(fileError(path, err), f.Close())
 	}
-	s := &source{path: path, role: as, size: info.Size(), opened: info, close: f.Close}
-	if err := s.list(f, o, lim); err != nil {
-		return nil, errors.Join(s.blamed(o.ctx, named(path, err)), f.Close())
-	}
-	return s, nil
+	return &source{path: path, role: as, size: info.Size(), raw: f, opened: info, close: f.Close}, nil
 }
 
 // blamed returns an error if the file has been written since it was opened, in place of one of reading, nil too; else that
@@ -125,6 +137,11 @@ func calledOff(ctx context.Context, reading error) bool {
 // unchanged returns an error if the file has been written since it was opened: what was read before and after that belongs to
 // different data. A file of the same name that took its place is no change of the one that is open.
 func (s *source) unchanged() error {
+	for _, p := range s.parts {
+		if err := p.unchanged(); err != nil {
+			return err
+		}
+	}
 	f, ok := s.raw.(*os.File)
 	if !ok || s.opened == nil {
 		return nil
@@ -292,6 +309,10 @@ func (f *folder) add(path string, o *Options) error {
 		return fileError(path, errors.New("holds no data file (.npz, .npy, .mat, .h5, .h5ad, .csv, .tsv, .txt, also .gz)"))
 	}
 	slices.SortFunc(in, compareNumeric)
+	if k := slices.IndexFunc(in, func(path string) bool { return isPart(filepath.Base(path)) }); k >= 0 {
+		in[k] = path // which stands for all parts
+		in = slices.DeleteFunc(in, func(path string) bool { return isPart(filepath.Base(path)) })
+	}
 	f.files = append(f.files, in...)
 	return nil
 }

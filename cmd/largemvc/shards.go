@@ -152,6 +152,9 @@ func (s *shards) add(ctx context.Context, pattern string, groups [][]string, o d
 			if d != v.cols {
 				return fmt.Errorf("%s has %d columns, %s has %d", files[0], d, groups[0][0], v.cols)
 			}
+			if j := differ(x.Features, v.features); j >= 0 {
+				return fmt.Errorf("%s has %s as column %d, %s has %s", files[0], x.Features[j], j, groups[0][0], v.features[j])
+			}
 			if set.Present != nil {
 				v.has = append(v.has, slices.Repeat([]bool{true}, v.rows-len(v.has))...)
 				for _, present := range set.Present {
@@ -163,6 +166,16 @@ func (s *shards) add(ctx context.Context, pattern string, groups [][]string, o d
 		}
 	}
 	return s.setIDs(pattern, first == 0, ids)
+}
+
+// differ is the first of the names that is not that of the others; −1: there is none, or one of both has no names.
+func differ(names, others []string) int {
+	for j := range min(len(names), len(others)) {
+		if names[j] != others[j] {
+			return j
+		}
+	}
+	return -1
 }
 
 // setIDs sets the ids of the samples. Other files must have them too.

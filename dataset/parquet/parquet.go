@@ -441,6 +441,9 @@ func optional(leaf *parquet.Column) int {
 
 // width is the number of values in the first list that has any.
 func (in *reader) width(leaf *parquet.Column) (int, error) {
+	if in.rows == 0 {
+		return 1, nil
+	}
 	n := 0
 	found := errors.New("found")
 	err := in.values(leaf, visitor{values: func(values []parquet.Value) error {

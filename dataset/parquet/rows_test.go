@@ -42,7 +42,8 @@ func sameBits(a, b []float32) bool {
 // goroutines at once.
 func TestGroupsInPlace(t *testing.T) {
 	const n = 257
-	for _, o := range []parquet.WriterOption{parquet.Compression(&parquet.Zstd), parquet.DataPageVersion(1), parquet.PageBufferSize(64)} {
+	for _, o := range []parquet.WriterOption{parquet.Compression(&parquet.Zstd), parquet.DataPageVersion(1),
+		parquet.PageBufferSize(64)} {
 		path := written(t, "set.parquet", encoded(t, 40, someRows(n), o))
 		place := rowsOf(t, path, dataset.Options{})
 		copied := rowsOf(t, path, dataset.Options{Scratch: t.TempDir()})
