@@ -99,6 +99,12 @@ func (in *reader) check(rows int64) error {
 			return errors.New("is damaged (the sizes of its row groups)")
 		}
 		sum += g.NumRows
+		for _, c := range g.Columns {
+			if codec := c.MetaData.Codec; codec == format.Lz4 || codec == format.LZO {
+				return fmt.Errorf("is compressed by %v, in a framing that is not read: write it with zstd, snappy or lz4_raw "+
+					"(DuckDB: COPY … TO 'x.parquet' (CODEC zstd); pandas: to_parquet(compression='zstd'))", codec)
+			}
+		}
 	}
 	if rows != sum || leaves > maxColumns {
 		return fmt.Errorf("has %d columns and %d rows, and row groups of %d; up to %d columns are read", leaves, rows, sum,
