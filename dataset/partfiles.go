@@ -11,8 +11,8 @@ import (
 	"github.com/largemvc/largemvc/dataset/internal/columnar"
 )
 
-// isPart tells whether a file of this name is a part of a table that fills a folder, as Spark, pandas, Dask (part-00000….parquet,
-// part.0.parquet) and DuckDB (data_0.parquet) write it.
+// isPart reports whether a file of this name is a part of a table that fills a folder. Spark, pandas and Dask write
+// part-00000….parquet or part.0.parquet, DuckDB data_0.parquet.
 func isPart(name string) bool {
 	name = strings.ToLower(name)
 	for _, begin := range []string{"part-", "part_", "part.", "data_"} {

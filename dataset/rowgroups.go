@@ -225,7 +225,7 @@ func (c *unitCache) put(h *heldUnit) {
 	c.freed = make(chan struct{})
 }
 
-// drop forgets a table, of which nothing is in use.
+// drop forgets a table, which nobody uses.
 func (c *unitCache) drop(g *rowGroups) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

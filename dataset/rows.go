@@ -14,6 +14,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/largemvc/largemvc/dataset/internal/budget"
 	"github.com/largemvc/largemvc/dataset/internal/elem"
 )
 
@@ -219,37 +220,45 @@ func (s *RowSet) view(ctx context.Context, v *variable, o *Options) (*Rows, erro
 	if v.whole != nil {
 		r.choose(v.pick)
 	}
-	if in.groups != nil && o.Scratch == "" && !p.turns(in) {
-		r.given, r.groups = p.of[v], in.groups
-		s.closers = append(s.closers, in.groups.release)
-		return r, nil
-	}
 	turned := in.colMajor != p.turns(in)
-	if in.place != nil {
-		at, err := in.place()
-		if err != nil {
-			return nil, in.wrap(err)
-		}
-		r.given, r.from, r.at = p.of[v], p.of[v].raw, at
-		if !turned || cols == 1 || rows == 1 {
-			return r, nil
-		}
+	if done, err := s.inPlace(r, in, p.of[v], turned, o); done || err != nil {
+		return r, in.wrap(err)
 	}
-	if o.Scratch == "" {
-		return nil, in.errorf("%w (%s): give Options.Scratch, a folder with room for %s, to convert it, or store it row after "+
-			"row and uncompressed (numpy.save)", ErrNotByRows, why(in, turned), size(4*int64(rows)*int64(cols)))
-	}
-	err = s.convert(ctx, in, r, rows, turned, o.Scratch)
-	if err != nil && in.groups != nil && !p.turns(in) && ctx.Err() == nil {
+	err = s.toScratch(ctx, in, r, turned, o)
+	if err != nil && in.groups != nil && o.Scratch != "" && ctx.Err() == nil {
 		err = fmt.Errorf("%w; without Options.Scratch groups of rows are read in place", err)
 	}
+	return r, in.wrap(err)
+}
+
+// inPlace makes r read a variable in its file, and reports whether its rows can be read there.
+func (s *RowSet) inPlace(r *Rows, in *variable, from *source, turned bool, o *Options) (bool, error) {
+	if in.groups != nil && !s.plan.turns(in) && o.Scratch == "" {
+		r.given, r.groups = from, in.groups
+		s.closers = append(s.closers, in.groups.release)
+		return true, nil
+	}
+	if in.place == nil {
+		return false, nil
+	}
+	at, err := in.place()
 	if err != nil {
-		return nil, in.wrap(err)
+		return false, err
 	}
-	if err := s.pack(ctx, r, o.ScratchNumbers, o.Scratch); err != nil {
-		return nil, in.wrap(err)
+	r.given, r.from, r.at = from, from.raw, at
+	return !turned || r.width == 1 || r.rows == 1, nil
+}
+
+// toScratch makes r read a file in the folder of the options, which gets the values of a variable.
+func (s *RowSet) toScratch(ctx context.Context, in *variable, r *Rows, turned bool, o *Options) error {
+	if o.Scratch == "" {
+		return in.errorf("%w (%s): give Options.Scratch, a folder with room for %s, to convert it, or store it row after "+
+			"row and uncompressed (numpy.save)", ErrNotByRows, why(in, turned), size(4*int64(r.rows)*int64(r.width)))
 	}
-	return r, nil
+	if err := s.convert(ctx, in, r, r.rows, turned, o.Scratch); err != nil {
+		return err
+	}
+	return s.pack(ctx, r, o.ScratchNumbers, o.Scratch)
 }
 
 // rowShape returns the numbers of rows and columns of the array in that holds the view v. A view that cannot be read row by
@@ -369,7 +378,7 @@ func (r *Rows) readValues(ctx context.Context, begin int, dst []float32) error {
 	if direct {
 		step = directBytes / size
 	}
-	from := r.from
+	from := budget.Until(ctx, r.from)
 	if r.past != nil {
 		from, step = r.past, pastBytes/size
 	}

@@ -25,7 +25,6 @@ type source struct {
 	opened fs.FileInfo // of the file when it was opened; nil: what is read is no file
 	vars   []*variable
 	notes  []string
-	parts  []*source // of a table in several files
 	close  func() error
 
 	// Of AnnData and MuData:
@@ -36,16 +35,22 @@ type source struct {
 	prefix     string    // of the paths of a modality
 	modality   map[*variable]*source
 
+	tableSource
+	ids      *variable  // what names the samples
+	idsAsked bool       // whether a CSV file has them in the column that the options name
+	keep     []bool     // rows of a file of labels that belong to samples; nil: all
+	problem  error      // why a CSV file cannot be read as data, a *refusedError
+	left     []Omission // columns that are not read
+}
+
+// tableSource has the fields of a source that is a table: of CSV or Parquet.
+type tableSource struct {
 	csv       bool
-	columns   string     // of a CSV file, for messages
-	table     *columns   // of a CSV file
-	text      *csvFile   // of a CSV file
-	csvLabels *variable  // the column of a CSV file that gives the classes
-	ids       *variable  // what names the samples
-	idsAsked  bool       // whether a CSV file has them in the column that the options name
-	keep      []bool     // rows of a file of labels that belong to samples; nil: all
-	problem   error      // why a CSV file cannot be read as data, a *refusedError
-	left      []Omission // columns that are not read
+	columns   string // for messages
+	table     *columns
+	text      *csvFile
+	csvLabels *variable // the column that gives the classes
+	parts     []*source // its files, if it has several
 }
 
 // role is what a file is given for.
@@ -61,6 +66,9 @@ const (
 func (s *source) base() string { return baseName(s.path) }
 
 func baseName(path string) string {
+	if isAddress(path) {
+		path = shownAddress(path)
+	}
 	b := filepath.Base(path)
 	for _, end := range []string{".gz", ".csv", ".tsv", ".txt", ".npy", ".npz", ".mat", ".h5", ".hdf5", ".h5ad", ".h5mu",
 		".safetensors", ".parquet", ".dat"} {
@@ -85,6 +93,9 @@ const hdf5Magic = "\x89HDF\r\n\x1a\n"
 
 // openSource opens a file and lists its variables, by its content.
 func openSource(path string, as role, o *Options, lim *limits) (*source, error) {
+	if isAddress(path) {
+		return openAddress(path, as, o, lim)
+	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return openParts(path, as, o, lim)
 	}
@@ -269,6 +280,10 @@ type folder struct {
 func expand(paths []string, o *Options) (*folder, error) {
 	out := &folder{}
 	for _, p := range paths {
+		if isAddress(p) {
+			out.files = append(out.files, p)
+			continue
+		}
 		info, err := os.Stat(p)
 		if err != nil {
 			return nil, fileError(p, err)

@@ -54,7 +54,11 @@ type variable struct {
 	namedBy    *variable                // the array that names the columns
 	asText     *variable                // the only column as texts, for labels; nil without
 
-	// For a view of some columns of a matrix.
+	picked
+}
+
+// picked is a view of some columns of a matrix.
+type picked struct {
 	whole *variable // the matrix; nil for others
 	pick  []int     // its columns
 }

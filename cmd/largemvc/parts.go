@@ -39,7 +39,8 @@ func (o *dataOptions) joinParts(ctx context.Context, s *shards) (*dataset.Set, e
 	for i := range s.views {
 		v := &s.views[i]
 		if most -= 4 * int64(v.rows) * int64(v.cols); most < 0 {
-			return nil, fmt.Errorf("%s needs more memory than -max-memory %d allows: give more, or -from-disk", v.source, o.maxMemory)
+			return nil, fmt.Errorf("%s needs more memory than -max-memory %d allows: give more, or -from-disk", v.source,
+				o.maxMemory)
 		}
 		x, err := v.values(ctx, 0, v.rows, 0)
 		if err != nil {
@@ -95,7 +96,7 @@ func (o *dataOptions) inspectParts(ctx context.Context, stdout io.Writer) error 
 	return in.closing(errors.Join(o.readClassesOf(ctx, in), say(stdout, &in.reading)))
 }
 
-// firstAndLast are examples of names.
+// firstAndLast returns examples of names.
 func firstAndLast(names []string) string {
 	if len(names) < 3 {
 		return strings.Join(names, ", ")

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,5 +64,31 @@ func TestPartsInOneProcess(t *testing.T) {
 	for _, disk := range []string{"-quiet", "-from-disk"} {
 		status, stdout, stderr := runLine(append([]string{"fit", "-clusters", "4", disk}, parts...)...)
 		checkFailure(t, "a part less", exitError, status, stdout, stderr, "there is no x1-2.npy, which")
+	}
+}
+
+// TestAddresses: data on a server give the bits of files, in memory and from disk, and no output shows the query of an address.
+func TestAddresses(t *testing.T) {
+	folder := t.TempDir()
+	in := func(name string) string { return filepath.Join(folder, name) }
+	writeShards(t, folder, 300)
+	server := httptest.NewServer(http.FileServer(http.Dir(folder)))
+	defer server.Close()
+	urls := []string{"-data", server.URL + "/x0.npy?key=secret", "-data", server.URL + "/x1.npy?a=%d&b=*"}
+	for k, args := range [][]string{{"-data", in("x0.npy"), "-data", in("x1.npy")}, urls, append(urls[:4:4], "-from-disk")} {
+		name := []string{"files", "urls", "disk"}[k]
+		args = append([]string{"fit", "-clusters", "4", "-epochs", "3", "-out", in(name + ".csv"), "-save",
+			in(name + ".model")}, args...)
+		if name != "disk" {
+			args = append(args, "-report", in(name+".html"))
+		}
+		status, stdout, stderr := runLine(args...)
+		if status != exitOK || strings.Contains(stdout+stderr, "secret") {
+			t.Fatalf("%q: %s%s", args, stdout, stderr)
+		}
+	}
+	sameFiles(t, in("files.csv"), in("urls.csv"), in("disk.csv"))
+	if page, err := os.ReadFile(in("urls.html")); err != nil || strings.Contains(string(page), "secret") {
+		t.Errorf("the report shows the query: %v", err)
 	}
 }

@@ -70,7 +70,12 @@ func openShards(ctx context.Context, paths []string, o dataset.Options, alone bo
 }
 
 // isPattern says whether a path stands for several files.
-func isPattern(path string) bool { return strings.Contains(path, "%d") }
+func isPattern(path string) bool { return strings.Contains(path, "%d") && !isAddress(path) }
+
+// isAddress says whether a path is the address of a file on a server.
+func isAddress(path string) bool {
+	return strings.HasPrefix(path, "https://") || strings.HasPrefix(path, "http://")
+}
 
 // closing returns s, or closes it after an error.
 func (s *shards) closing(err error) (*shards, error) {
@@ -168,7 +173,7 @@ func (s *shards) add(ctx context.Context, pattern string, groups [][]string, o d
 	return s.setIDs(pattern, first == 0, ids)
 }
 
-// differ is the first of the names that is not that of the others; −1: there is none, or one of both has no names.
+// differ returns the place of the first name that differs; −1: none does, or one list is empty.
 func differ(names, others []string) int {
 	for j := range min(len(names), len(others)) {
 		if names[j] != others[j] {

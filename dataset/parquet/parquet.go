@@ -225,7 +225,7 @@ func (in *reader) part(ctx context.Context, r *numbers, group, lo int, visit fun
 	if !ok {
 		return errShort
 	}
-	raw := columnar.ReaderAt(ctx, in.raw)
+	raw := budget.Until(ctx, in.raw)
 	if lo > 0 { // without the index all pages before are decoded
 		_, _ = c.OffsetIndexFrom(raw)
 	}

@@ -74,7 +74,8 @@ func someRows(n int) []row {
 func TestRead(t *testing.T) {
 	rows := someRows(57)
 	for _, codec := range []parquet.WriterOption{parquet.Compression(&parquet.Uncompressed), parquet.Compression(&parquet.Snappy),
-		parquet.Compression(&parquet.Zstd), parquet.Compression(&parquet.Gzip), parquet.Compression(&parquet.Lz4Raw), parquet.DataPageVersion(1)} {
+		parquet.Compression(&parquet.Zstd), parquet.Compression(&parquet.Gzip),
+		parquet.Compression(&parquet.Lz4Raw), parquet.DataPageVersion(1)} {
 		path := written(t, "set.parquet", encoded(t, 10, rows, codec))
 		set, err := dataset.Open(context.Background(), []string{path}, dataset.Options{OneHot: []string{"kind"},
 			Impute: dataset.ImputeMean, Storage: dataset.AllDense, Float: 64})

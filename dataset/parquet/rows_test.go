@@ -146,7 +146,8 @@ func TestGroupErrors(t *testing.T) {
 			if n > 1000 || d > 100 {
 				continue
 			}
-			if err := v.ReadRows(context.Background(), 0, make([]float32, n*d)); err != nil && !strings.Contains(err.Error(), path) {
+			err := v.ReadRows(context.Background(), 0, make([]float32, n*d))
+			if err != nil && !strings.Contains(err.Error(), path) {
 				t.Error(fmt.Errorf("the file is missing in: %w", err))
 			}
 		}

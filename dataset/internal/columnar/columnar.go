@@ -47,25 +47,6 @@ type Column struct {
 var ErrRounded = errors.New("float64 rounds it: " +
 	"leave the column out with Options.LeaveOut, or name it with Options.IDs if it is an id")
 
-// ReaderAt returns r with reads that end with ctx, if r has such reads.
-func ReaderAt(ctx context.Context, r io.ReaderAt) io.ReaderAt {
-	if in, ok := r.(ContextReaderAt); ok {
-		return &until{ctx, in}
-	}
-	return r
-}
-
-// ContextReaderAt is a reader whose reads may take long, and end with a context.
-type ContextReaderAt interface {
-	ReadAtContext(ctx context.Context, p []byte, off int64) (int, error)
-}
-
-type until struct {
-	ctx context.Context
-	r   ContextReaderAt
-}
-
-func (r *until) ReadAt(p []byte, off int64) (int, error) { return r.r.ReadAtContext(r.ctx, p, off) }
-
-// Parquet opens a Parquet file. Its bytes count in lim, but for those of Column.Part. It is nil unless package dataset/parquet is imported.
+// Parquet opens a Parquet file. Its bytes count in lim, but for those of Column.Part. It is nil unless package dataset/parquet
+// is imported.
 var Parquet func(r io.ReaderAt, size int64, lim *budget.Budget) (*Table, error)

@@ -62,8 +62,8 @@ func (t *Table) same(other *Table, name, otherName string) error {
 		}
 		c := t.Columns[j]
 		if j >= len(other.Columns) || c.Name != other.Columns[j].Name {
-			return fmt.Errorf("%s has column %s in place %d, which %s does not have there: parts of one table need the same columns",
-				name, c.Name, j, otherName)
+			return fmt.Errorf("%s has column %s in place %d, which %s does not have there: parts of one table need the same "+
+				"columns", name, c.Name, j, otherName)
 		}
 		if x := other.Columns[j]; c.Class != x.Class || t.Rows > 0 && c.Width != x.Width {
 			return fmt.Errorf("%s has column %s of type %s, and %s has it of type %s: parts of one table need the same columns",
