@@ -31,6 +31,9 @@ func openAddress(address string, as role, o *Options, lim *limits) (*source, err
 		return nil, fileError(path, err)
 	}
 	s := &source{path: path, role: as, size: size, close: func() error { return nil }}
+	if c, ok := r.(io.Closer); ok {
+		s.close = c.Close
+	}
 	head := make([]byte, 6)
 	if _, err = r.ReadAt(head, 0); err == nil && string(head) != "\x93NUMPY" && !bytes.HasPrefix(head, []byte(parquetMagic)) {
 		err = errors.New("is not .npy or .parquet, which alone are read from a server: download it")
@@ -39,7 +42,7 @@ func openAddress(address string, as role, o *Options, lim *limits) (*source, err
 		err = s.list(r, o, lim)
 	}
 	if err != nil {
-		return nil, named(path, err)
+		return nil, errors.Join(named(path, err), s.close())
 	}
 	return s, nil
 }

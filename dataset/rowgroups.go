@@ -14,7 +14,7 @@ const (
 	// unitBytes is the most of a group of rows that is decoded at once (bytes of float32).
 	unitBytes = 32 << 20
 	// heldUnits is how much of all tables together is held decoded (bytes).
-	heldUnits = 3 * unitBytes
+	heldUnits = 2 * unitBytes
 	// mostUnits is the limit where more tables are read side by side than heldUnits has room for (bytes).
 	mostUnits = 32 * unitBytes
 )

@@ -62,7 +62,7 @@ var ErrNotByRows = errors.New("cannot be read row by row as it lies in the file"
 // OpenRows opens a data set to read its views row by row, in memory that does not grow with the number of samples. It finds the
 // contents of files as [Open] does. Arrays that lie in a file row after row, of any numeric type, are read in place: .npy,
 // stored members of an .npz (numpy.savez), safetensors, and contiguous HDF5 and MATLAB v7.3. So are groups of rows of Parquet if
-// there is no Options.Scratch: they are decoded whenever they are read, and up to 96 MiB of them are held.
+// there is no Options.Scratch: they are decoded whenever they are read, and up to 64 MiB of them are held.
 //
 // All others are first converted into files of float32 in Options.Scratch, in one or two passes: CSV, MATLAB v5, compressed
 // members, chunked HDF5, arrays stored by columns. Without such a folder they are an error. With Options.ScratchNumbers the

@@ -1,12 +1,17 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/dataset/parquet"
 )
 
 // sameFiles compares the content of files.
@@ -91,4 +96,49 @@ func TestAddresses(t *testing.T) {
 	if page, err := os.ReadFile(in("urls.html")); err != nil || strings.Contains(string(page), "secret") {
 		t.Errorf("the report shows the query: %v", err)
 	}
+}
+
+// TestPartsOfParquet: x-%d.parquet and a folder of parts give the bits of one file, in memory, in place and converted.
+func TestPartsOfParquet(t *testing.T) {
+	folder := t.TempDir()
+	in := func(name string) string { return filepath.Join(folder, name) }
+	put := func(path string, lo, hi int, names ...string) {
+		t.Helper()
+		columns := make([]dataset.Column, len(names))
+		for j, name := range names {
+			x := make([]float64, hi-lo)
+			for i := range x {
+				x[i] = float64((lo+i)%4*3*(j+1)) + float64((lo+i)*(j+3)%17)/10
+			}
+			columns[j] = dataset.Column{Name: name, Data: x}
+		}
+		var b strings.Builder
+		if err := errors.Join(parquet.Encode(&b, columns...), os.MkdirAll(filepath.Dir(path), 0o700),
+			os.WriteFile(path, []byte(b.String()), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(in("x.parquet"), 0, 300, "a", "b", "c")
+	ends := []int{0, 120, 121, 300}
+	for k, end := range ends[1:] {
+		put(in(fmt.Sprintf("x-%d.parquet", k)), ends[k], end, "a", "b", "c")
+		put(in(fmt.Sprintf("x/part-%05d.parquet", k)), ends[k], end, "a", "b", "c")
+	}
+	if status, _, stderr := runLine("inspect", "-manifest", in("x-%d.parquet")); status != exitOK {
+		t.Fatal(stderr)
+	}
+	var outs []string
+	for _, data := range []string{"x.parquet", "x-%d.parquet", "x"} {
+		for k, more := range [][]string{nil, {"-from-disk"}, {"-from-disk", "-scratch", folder}} {
+			outs = append(outs, in(fmt.Sprintf("%d%d.csv", len(outs), k)))
+			args := append([]string{"fit", in(data), "-clusters", "4", "-epochs", "3", "-out", outs[len(outs)-1]}, more...)
+			if status, _, stderr := runLine(args...); status != exitOK {
+				t.Fatalf("%q: %s", args, stderr)
+			}
+		}
+	}
+	sameFiles(t, outs[0], outs[1:]...)
+	put(in("x-1.parquet"), 120, 121, "a", "d", "c")
+	status, stdout, stderr := runLine("fit", in("x-%d.parquet"), "-clusters", "4")
+	checkFailure(t, "another column", exitError, status, stdout, stderr, "x-1.parquet has d as column 1")
 }

@@ -249,7 +249,7 @@ type visitor struct {
 // drain reads pages to their end and closes them.
 func (to *visitor) drain(pages parquet.Pages) error {
 	defer pages.Close()
-	buffer := make([]parquet.Value, batch)
+	var buffer []parquet.Value
 	for {
 		page, err := pages.ReadPage()
 		if errors.Is(err, io.EOF) {
@@ -267,6 +267,9 @@ func (to *visitor) drain(pages parquet.Pages) error {
 				parquet.Release(page)
 				continue
 			}
+		}
+		if buffer == nil {
+			buffer = make([]parquet.Value, batch)
 		}
 		for values := page.Values(); err == nil; {
 			var n int

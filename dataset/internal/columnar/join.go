@@ -53,21 +53,23 @@ func Join(tables []*Table, names []string) (*Table, error) {
 	return out, nil
 }
 
-// same returns an error if the columns of t are not those of other.
+// sameColumns says how to mend parts with other columns.
+const sameColumns = "parts of one table need the same columns; give the files of other tables one by one"
+
+// same returns an error if the columns of t are not those that other has.
 func (t *Table) same(other *Table, name, otherName string) error {
 	for j := range max(len(t.Columns), len(other.Columns)) {
 		if j >= len(t.Columns) {
-			return fmt.Errorf("%s lacks column %s of %s: parts of one table need the same columns", name, other.Columns[j].Name,
-				otherName)
+			return fmt.Errorf("%s lacks column %s of %s: %s", name, other.Columns[j].Name, otherName, sameColumns)
 		}
 		c := t.Columns[j]
 		if j >= len(other.Columns) || c.Name != other.Columns[j].Name {
-			return fmt.Errorf("%s has column %s in place %d, which %s does not have there: parts of one table need the same "+
-				"columns", name, c.Name, j, otherName)
+			return fmt.Errorf("%s has column %s in place %d, which %s does not have there: %s", name, c.Name, j, otherName,
+				sameColumns)
 		}
 		if x := other.Columns[j]; c.Class != x.Class || t.Rows > 0 && c.Width != x.Width {
-			return fmt.Errorf("%s has column %s of type %s, and %s has it of type %s: parts of one table need the same columns",
-				name, c.Name, c.describe(), otherName, x.describe())
+			return fmt.Errorf("%s has column %s of type %s, and %s has it of type %s: %s", name, c.Name, c.describe(),
+				otherName, x.describe(), sameColumns)
 		}
 	}
 	return nil
