@@ -24,6 +24,7 @@ type csvFile struct {
 	comma     bool              // numbers have a decimal comma
 	columns                     // the names in the header, and how many there are
 	typed     []columnar.Column // of a table with types; nil: it is text
+	groups    []int             // rows of each of its groups
 	lists     bool              // it has columns of lists, which are not among the columns
 	skip      int               // records before the first sample
 	records   int               // samples
@@ -489,6 +490,7 @@ func (c *csvFile) matrix(s *source, name string, features []csvFeature) *variabl
 	if c.typed != nil {
 		v.class, v.colMajor, v.backed = "table", true, int64(8*c.records)*int64(len(features))/growth <= s.size
 		v.stream = func(run func(int, []byte) error) error { return c.streamTyped(features, run) }
+		v.groups = c.rowGroups(features)
 	}
 	v.line = c.lineOf
 	v.column = func(j int) string { return c.featureName(features[j]) }

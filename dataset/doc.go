@@ -17,6 +17,7 @@
 //   - MATLAB v5 to v7 .mat, compressed or not: views in a cell (X, data, fea …; 1×V or V×1) or in numbered variables, stored
 //     as any numeric class, full or sparse. Text, structures and functions are skipped.
 //   - Parquet, in a program that imports package dataset/parquet.
+//   - .npy and Parquet on a server, by Options.OpenURL and package dataset/remote.
 //   - safetensors, with float16, bfloat16 and whole numbers too.
 //   - MATLAB v7.3 .mat, which are HDF5 files, with the same contents; and plain HDF5 files of the old and the new format with
 //     numbered datasets, and with texts as labels and ids.

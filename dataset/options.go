@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
+	"io"
 	"slices"
 	"strings"
 
@@ -75,6 +75,10 @@ type Options struct {
 	Scratch string
 	// ScratchNumbers is the type of the values in those files. Smaller types are read faster and are less exact.
 	ScratchNumbers Numbers
+	// OpenURL opens a .npy or .parquet file that is given by its address (https://…) and returns its size (bytes), as OpenURL of
+	// package dataset/remote does. If the reader has ReadAtContext(ctx, p, off), its reads end with a context; if it has Close,
+	// it is closed. nil: addresses are an error.
+	OpenURL func(ctx context.Context, url string) (io.ReaderAt, int64, error)
 	// Progress, if not nil, is called now and then with the number of bytes read and unpacked so far. An error ends the reading.
 	Progress func(bytes int64) error
 

@@ -21,13 +21,23 @@ var errStop = errors.New("enough")
 
 // listParquet lists the columns of a Parquet file. Single values follow the rules of CSV files; a column of lists is a view.
 func (s *source) listParquet(f io.ReaderAt, o *Options, lim *limits) error {
-	if columnar.Parquet == nil {
-		return errors.New(fromParquet)
-	}
-	t, err := columnar.Parquet(f, s.size, lim)
+	t, err := openTable(f, s.size, lim)
 	if err != nil {
 		return err
 	}
+	return s.listTable(t, o, lim)
+}
+
+// openTable opens a Parquet file.
+func openTable(f io.ReaderAt, size int64, lim *limits) (*columnar.Table, error) {
+	if columnar.Parquet == nil {
+		return nil, errors.New(fromParquet)
+	}
+	return columnar.Parquet(f, size, lim)
+}
+
+// listTable lists the columns of a table.
+func (s *source) listTable(t *columnar.Table, o *Options, lim *limits) error {
 	if t.Rows == 0 {
 		return errors.New("holds columns and no rows")
 	}
@@ -38,7 +48,7 @@ func (s *source) listParquet(f io.ReaderAt, o *Options, lim *limits) error {
 	for _, column := range t.Columns {
 		switch {
 		case column.Width > 0:
-			c.lists, lists = true, append(lists, s.listColumn(column, t.Rows))
+			c.lists, lists = true, append(lists, s.listColumn(column, t))
 		case column.Name == "__index_level_0__": // the index of pandas, which has no name
 			c.header, c.typed = slices.Insert(c.header, 0, ""), slices.Insert(c.typed, 0, column)
 		case column.Kind != columnar.Other:
@@ -51,7 +61,7 @@ func (s *source) listParquet(f io.ReaderAt, o *Options, lim *limits) error {
 				column.Class)
 		}
 	}
-	c.fields = len(c.header)
+	c.fields, c.groups = len(c.header), t.Groups
 	if err := c.makeColumns(lim); err != nil {
 		return err
 	}
@@ -64,7 +74,7 @@ func (s *source) listParquet(f io.ReaderAt, o *Options, lim *limits) error {
 	if err := c.assign(s, o, lim); err != nil {
 		return err
 	}
-	err = c.variables(s, o, lim)
+	err := c.variables(s, o, lim)
 	for _, v := range lists {
 		if o.leavesOut(v.name) {
 			s.left = append(s.left, Omission{s.path, "column " + v.name, "by option"})
@@ -76,9 +86,9 @@ func (s *source) listParquet(f io.ReaderAt, o *Options, lim *limits) error {
 }
 
 // listColumn is the variable of a column of lists.
-func (s *source) listColumn(column columnar.Column, rows int) *variable {
-	v := &variable{file: s.path, name: column.Name, class: column.Class, dims: []int{rows, column.Width},
-		typ: elem.Type{Kind: elem.Float64}}
+func (s *source) listColumn(column columnar.Column, t *columnar.Table) *variable {
+	v := &variable{file: s.path, name: column.Name, class: column.Class, dims: []int{t.Rows, column.Width},
+		typ: elem.Type{Kind: elem.Float64}, groups: newRowGroups(t.Groups, []columnar.Column{column}, column.Width)}
 	v.line = func(row int) int { return row + 1 }
 	v.stream = func(run func(int, []byte) error) error { return typedRuns(&column, 0, run) }
 	return v

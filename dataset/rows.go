@@ -14,6 +14,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/largemvc/largemvc/dataset/internal/budget"
 	"github.com/largemvc/largemvc/dataset/internal/elem"
 )
 
@@ -32,6 +33,8 @@ type RowSet struct {
 	made   []*scratchFile // what conversions have written
 	past   []*directFile
 	memory *pastMemory // that these read to
+
+	closers []func() // of groups of rows
 }
 
 // Rows is a view on disk: n×d numbers, read as float32 from any type. It is a largemvc.RowSource.
@@ -53,6 +56,7 @@ type Rows struct {
 	width          int      // values of a row in the file
 	pick           []int    // the columns of the view among them; nil: all
 	byColumns      bool     // the values lie column after column, which is about to change
+	groups         *rowGroups
 }
 
 // ErrNotByRows is in the error of OpenRows for an array that has to be converted first, which takes Options.Scratch.
@@ -60,7 +64,8 @@ var ErrNotByRows = errors.New("cannot be read row by row as it lies in the file"
 
 // OpenRows opens a data set to read its views row by row, in memory that does not grow with the number of samples. It finds the
 // contents of files as [Open] does. Arrays that lie in a file row after row, of any numeric type, are read in place: .npy,
-// stored members of an .npz (numpy.savez), safetensors, and contiguous HDF5 and MATLAB v7.3.
+// stored members of an .npz (numpy.savez), safetensors, and contiguous HDF5 and MATLAB v7.3. So are groups of rows of Parquet if
+// there is no Options.Scratch: they are decoded whenever they are read, and up to 64 MiB of them are held.
 //
 // All others are first converted into files of float32 in Options.Scratch, in one or two passes: CSV, MATLAB v5, compressed
 // members, chunked HDF5, arrays stored by columns. Without such a folder they are an error. With Options.ScratchNumbers the
@@ -155,6 +160,9 @@ func (s *RowSet) Close() error {
 	}
 	s.plan.close()
 	s.plan = nil
+	for _, release := range s.closers {
+		release()
+	}
 	var errs []error
 	for _, f := range s.past {
 		errs = append(errs, f.close())
@@ -272,27 +280,44 @@ func (s *RowSet) view(ctx context.Context, v *variable, o *Options) (*Rows, erro
 		r.choose(v.pick)
 	}
 	turned := in.colMajor != p.turns(in)
-	if in.place != nil {
-		at, err := in.place()
-		if err != nil {
-			return nil, in.wrap(err)
-		}
-		r.given, r.from, r.at = p.of[v], p.of[v].raw, at
-		if !turned || cols == 1 || rows == 1 {
-			return r, nil
-		}
+	if done, err := s.inPlace(r, in, p.of[v], turned, o); done || err != nil {
+		return r, in.wrap(err)
 	}
+	err = s.toScratch(ctx, in, r, turned, o)
+	if err != nil && in.groups != nil && o.Scratch != "" && ctx.Err() == nil {
+		err = fmt.Errorf("%w; without Options.Scratch groups of rows are read in place", err)
+	}
+	return r, in.wrap(err)
+}
+
+// inPlace makes r read a variable in its file, and reports whether its rows can be read there.
+func (s *RowSet) inPlace(r *Rows, in *variable, from *source, turned bool, o *Options) (bool, error) {
+	if in.groups != nil && !s.plan.turns(in) && o.Scratch == "" {
+		r.given, r.groups = from, in.groups
+		s.closers = append(s.closers, in.groups.release)
+		return true, nil
+	}
+	if in.place == nil {
+		return false, nil
+	}
+	at, err := in.place()
+	if err != nil {
+		return false, err
+	}
+	r.given, r.from, r.at = from, from.raw, at
+	return !turned || r.width == 1 || r.rows == 1, nil
+}
+
+// toScratch makes r read a file in the folder of the options, which gets the values of a variable.
+func (s *RowSet) toScratch(ctx context.Context, in *variable, r *Rows, turned bool, o *Options) error {
 	if o.Scratch == "" {
-		return nil, in.errorf("%w (%s): give Options.Scratch, a folder with room for %s, to convert it, or store it row after "+
-			"row and uncompressed (numpy.save)", ErrNotByRows, why(in, turned), size(4*int64(rows)*int64(cols)))
+		return in.errorf("%w (%s): give Options.Scratch, a folder with room for %s, to convert it, or store it row after "+
+			"row and uncompressed (numpy.save)", ErrNotByRows, why(in, turned), size(4*int64(r.rows)*int64(r.width)))
 	}
-	if err := s.convert(ctx, in, r, rows, turned, o.Scratch); err != nil {
-		return nil, in.wrap(err)
+	if err := s.convert(ctx, in, r, r.rows, turned, o.Scratch); err != nil {
+		return err
 	}
-	if err := s.pack(ctx, r, o.ScratchNumbers, o.Scratch); err != nil {
-		return nil, in.wrap(err)
-	}
-	return r, nil
+	return s.pack(ctx, r, o.ScratchNumbers, o.Scratch)
 }
 
 // rowShape returns the numbers of rows and columns of the array in that holds the view v. A view that cannot be read row by
@@ -408,13 +433,19 @@ func (r *Rows) read(ctx context.Context, begin int, dst []float32) error {
 
 // readValues is read for a file that nobody writes.
 func (r *Rows) readValues(ctx context.Context, begin int, dst []float32) error {
+	if r.groups != nil {
+		if err := r.groups.read(ctx, begin/r.width, dst); err != nil {
+			return fmt.Errorf("dataset: %s: %s %w", r.file, r.variable, err)
+		}
+		return nil
+	}
 	size := r.typ.Size()
 	direct := r.typ.Kind == elem.Float32 && r.typ.Big != littleEndian // as in memory
 	step := pieceBytes / size
 	if direct {
 		step = directBytes / size
 	}
-	from := r.from
+	from := budget.Until(ctx, r.from)
 	if r.past != nil {
 		from, step = r.past, pastBytes/size
 	}

@@ -35,16 +35,22 @@ type source struct {
 	prefix     string    // of the paths of a modality
 	modality   map[*variable]*source
 
+	tableSource
+	ids      *variable  // what names the samples
+	idsAsked bool       // whether a CSV file has them in the column that the options name
+	keep     []bool     // rows of a file of labels that belong to samples; nil: all
+	problem  error      // why a CSV file cannot be read as data, a *refusedError
+	left     []Omission // columns that are not read
+}
+
+// tableSource has the fields of a source that is a table: of CSV or Parquet.
+type tableSource struct {
 	csv       bool
-	columns   string     // of a CSV file, for messages
-	table     *columns   // of a CSV file
-	text      *csvFile   // of a CSV file
-	csvLabels *variable  // the column of a CSV file that gives the classes
-	ids       *variable  // what names the samples
-	idsAsked  bool       // whether a CSV file has them in the column that the options name
-	keep      []bool     // rows of a file of labels that belong to samples; nil: all
-	problem   error      // why a CSV file cannot be read as data, a *refusedError
-	left      []Omission // columns that are not read
+	columns   string // for messages
+	table     *columns
+	text      *csvFile
+	csvLabels *variable // the column that gives the classes
+	parts     []*source // its files, if it has several
 }
 
 // role is what a file is given for.
@@ -60,6 +66,9 @@ const (
 func (s *source) base() string { return baseName(s.path) }
 
 func baseName(path string) string {
+	if isAddress(path) {
+		path = shownAddress(path)
+	}
 	b := filepath.Base(path)
 	for _, end := range []string{".gz", ".csv", ".tsv", ".txt", ".npy", ".npz", ".mat", ".h5", ".hdf5", ".h5ad", ".h5mu",
 		".safetensors", ".parquet", ".dat"} {
@@ -84,6 +93,24 @@ const hdf5Magic = "\x89HDF\r\n\x1a\n"
 
 // openSource opens a file and lists its variables, by its content.
 func openSource(path string, as role, o *Options, lim *limits) (*source, error) {
+	if isAddress(path) {
+		return openAddress(path, as, o, lim)
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return openParts(path, as, o, lim)
+	}
+	s, err := openFile(path, as)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.list(s.raw, o, lim); err != nil {
+		return nil, errors.Join(s.blamed(o.ctx, named(path, err)), s.close())
+	}
+	return s, nil
+}
+
+// openFile opens a file, whose variables are not listed yet.
+func openFile(path string, as role) (*source, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fileError(path, err)
@@ -98,11 +125,7 @@ func openSource(path string, as role, o *Options, lim *limits) (*source, error) 
 	if info, err = f.Stat(); err != nil {
 		return nil, errors.Join(fileError(path, err), f.Close())
 	}
-	s := &source{path: path, role: as, size: info.Size(), opened: info, close: f.Close}
-	if err := s.list(f, o, lim); err != nil {
-		return nil, errors.Join(s.blamed(o.ctx, named(path, err)), f.Close())
-	}
-	return s, nil
+	return &source{path: path, role: as, size: info.Size(), raw: f, opened: info, close: f.Close}, nil
 }
 
 // blamed returns an error if the file has been written since it was opened, in place of one of reading, nil too; else that
@@ -125,6 +148,11 @@ func calledOff(ctx context.Context, reading error) bool {
 // unchanged returns an error if the file has been written since it was opened: what was read before and after that belongs to
 // different data. A file of the same name that took its place is no change of the one that is open.
 func (s *source) unchanged() error {
+	for _, p := range s.parts {
+		if err := p.unchanged(); err != nil {
+			return err
+		}
+	}
 	f, ok := s.raw.(*os.File)
 	if !ok || s.opened == nil {
 		return nil
@@ -188,7 +216,7 @@ func (s *source) list(f io.ReaderAt, o *Options, lim *limits) error {
 	case isMAT5(head):
 		return s.listMAT5(f, lim)
 	case bytes.HasPrefix(head, []byte(parquetMagic)) && looksBinary(head):
-		return s.listParquet(f, o, lim)
+		return s.listParquet(s.raw, o, lim)
 	case isSafetensors(head, s.size):
 		return s.listSafetensors(f, lim)
 	}
@@ -252,6 +280,10 @@ type folder struct {
 func expand(paths []string, o *Options) (*folder, error) {
 	out := &folder{}
 	for _, p := range paths {
+		if isAddress(p) {
+			out.files = append(out.files, p)
+			continue
+		}
 		info, err := os.Stat(p)
 		if err != nil {
 			return nil, fileError(p, err)
@@ -292,6 +324,10 @@ func (f *folder) add(path string, o *Options) error {
 		return fileError(path, errors.New("holds no data file (.npz, .npy, .mat, .h5, .h5ad, .csv, .tsv, .txt, also .gz)"))
 	}
 	slices.SortFunc(in, compareNumeric)
+	if k := slices.IndexFunc(in, func(path string) bool { return isPart(filepath.Base(path)) }); k >= 0 {
+		in[k] = path // which stands for all parts
+		in = slices.DeleteFunc(in, func(path string) bool { return isPart(filepath.Base(path)) })
+	}
 	f.files = append(f.files, in...)
 	return nil
 }

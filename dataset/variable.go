@@ -37,6 +37,8 @@ type variable struct {
 	stream   func(run func(off int, raw []byte) error) error
 	// place says where the elements lie one after another in the file, in storage order; nil: they do not.
 	place func() (at int64, err error)
+	// groups reads the elements by groups of rows; nil: it cannot be done.
+	groups *rowGroups
 
 	inside  []inner                  // other: what a group or a structure holds
 	parts   *parts                   // sparse
@@ -52,7 +54,11 @@ type variable struct {
 	namedBy    *variable                // the array that names the columns
 	asText     *variable                // the only column as texts, for labels; nil without
 
-	// For a view of some columns of a matrix.
+	picked
+}
+
+// picked is a view of some columns of a matrix.
+type picked struct {
 	whole *variable // the matrix; nil for others
 	pick  []int     // its columns
 }

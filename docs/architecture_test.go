@@ -165,6 +165,7 @@ var arrows = []struct{ name, imports string }{
 		imports: "dataset/internal/budget dataset/internal/columnar dataset/internal/elem dataset/internal/hdf5 " +
 			"dataset/internal/mat5 dataset/internal/npy internal/file internal/parallel internal/safetensors internal/suspect internal/textfile",
 	},
+	{name: "dataset/remote"},
 	{name: "dataset/parquet", imports: "dataset dataset/internal/budget dataset/internal/columnar"},
 	{name: "dataset/views", imports: ". dataset"},
 
@@ -173,7 +174,7 @@ var arrows = []struct{ name, imports string }{
 	{name: "report", imports: ". choose internal/parallel internal/prepare internal/rows internal/structure internal/view report/internal/tsne score"},
 	{
 		name: "cmd/largemvc",
-		imports: ". choose comm dataset dataset/parquet dataset/views internal/checkpoint internal/device internal/file internal/kernel " +
+		imports: ". choose comm dataset dataset/parquet dataset/remote dataset/views internal/checkpoint internal/device internal/file internal/kernel " +
 			"internal/parallel internal/progress internal/ranks internal/suspect internal/textfile machine mpi neighbor report score",
 	},
 

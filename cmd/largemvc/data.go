@@ -8,15 +8,17 @@ import (
 	"strings"
 
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/dataset/remote"
 )
 
 // aboutData is the part of the help on what can be read.
 const aboutData = `
 Rows are samples. A file may be NumPy (.npz, .npy), safetensors, MATLAB (.mat, v7.3 too), HDF5, AnnData (.h5ad), MuData
-(.h5mu), Parquet, CSV or TSV (gzip too), or a folder of one file a view; its content shows which. The usual names are known:
-views in X0, X1, … (x0, view_0, … too) or in a cell X, data, fea …, classes in y, Y, gt, labels …, a mask in present, ids in
-id, sample_id, patient_id …. Files with ids are joined by them, in any order. A line for each view says how it is read; what
-looks like a view and is not read is an error.
+(.h5mu), Parquet, CSV or TSV (gzip too), or a folder of one file a view; its content shows which. .npy and .parquet may be
+addresses (https://…). x-%d.npy is one view, its rows in x-0.npy, x-1.npy, … ('largemvc inspect -manifest' lists them).
+The usual names are known: views in X0, X1, … (x0, view_0, … too) or in a cell X, data, fea …, classes in y, Y, gt,
+labels …, a mask in present, ids in id, sample_id, patient_id …. Files with ids are joined by them, in any order. A line for
+each view says how it is read; what looks like a view and is not read is an error.
 'largemvc inspect FILE' says what is found and how it is read; docs/reading.md has the rules.
 `
 
@@ -128,7 +130,10 @@ func (o *dataOptions) check(command string) error {
 	if o.maxMemory < 0 || o.maxMemory > math.MaxInt64>>20 {
 		return usagef("%s: -max-memory is %d, want at least 0", command, o.maxMemory)
 	}
-	return nil
+	if !o.sharded() {
+		return nil
+	}
+	return o.checkShards(command, "%d in -data")
 }
 
 // inputs are the paths that are read, by the flags that give them.
@@ -144,6 +149,7 @@ func (o *dataOptions) options(bits int) dataset.Options {
 	}
 	out.Views, out.OneHot, out.LeaveOut = list(o.views), list(o.oneHot), list(o.leaveOut)
 	out.Impute, out.Transform, out.AllowNaN = o.impute, o.transform, o.allowNaN
+	out.OpenURL = remote.Options{}.OpenURL
 	out.Scratch, out.ScratchNumbers = o.scratch, o.numbers
 	out.Table, out.Header, out.Decimal = o.table, o.header, o.decimal
 	if out.Labels = o.labels; o.labels == "none" {
@@ -195,7 +201,8 @@ func (o *dataOptions) diskFlags(f *flags, of string) {
 		"-from-disk it gets what cannot be read row by row as it lies in\n"+
 		"its file (CSV, MATLAB v5, compressed or chunked arrays); "+
 		"by default that is an error.\nFOLDER,bfloat16 or FOLDER,uint8 writes 8 significant bits in 2 bytes, "+
-		"or 256 levels a column in one: less to read, less exact (docs/scale.md)")
+		"or 256 levels a column in one: less to read, less exact (docs/scale.md). "+
+		"Parquet is then\ndecoded once, and not in each pass")
 }
 
 // scratchFolder is a flag.Value for a folder and, after a comma, the numbers that are written there.

@@ -48,21 +48,21 @@ func (o *fitOptions) checkMPI() error {
 	if o.out == standard || o.save == standard || o.report == standard || o.writeTo == standard {
 		return usagef("fit: with -mpi give -out, -save, -report and -write-config a file")
 	}
-	return o.checkShards("fit")
+	return o.checkShards("fit", "-mpi")
 }
 
-// checkShards refuses data and classes that several processes cannot read.
-func (o *dataOptions) checkShards(command string) error {
+// checkShards refuses data and classes that several processes cannot read, or one process from parts.
+func (o *dataOptions) checkShards(command, with string) error {
 	for _, path := range o.data {
 		if path == standard {
-			return usagef("%s: -mpi does not read standard input", command)
+			return usagef("%s: %s does not read standard input", command, with)
 		}
 		if strings.Count(path, "%d") > 1 {
 			return usagef("%s: -data %s has %%d more than once", command, path)
 		}
 	}
 	if _, err := os.Stat(o.labels); o.classesFile() && err != nil {
-		return usagef("%s: -labels %s is no file: with -mpi give a table of the classes of all samples", command, o.labels)
+		return usagef("%s: -labels %s is no file: with %s give a table of the classes of all samples", command, o.labels, with)
 	}
 	return nil
 }

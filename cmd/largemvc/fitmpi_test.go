@@ -95,7 +95,7 @@ func TestShards(t *testing.T) {
 	folder := t.TempDir()
 	all := writeShards(t, folder, n, 700, 1, 4200, 99)
 	paths := []string{filepath.Join(folder, "x0-%d.npy"), filepath.Join(folder, "x1.npy")}
-	s, err := openShards(t.Context(), paths, dataset.Options{})
+	s, err := openShards(t.Context(), paths, dataset.Options{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,14 +152,14 @@ func TestShards(t *testing.T) {
 		for p := range strings.FieldsSeq(paths) {
 			data = append(data, filepath.Join(folder, p))
 		}
-		if _, err := openShards(t.Context(), data, dataset.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := openShards(t.Context(), data, dataset.Options{}, false); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", paths, err, want)
 		}
 	}
 	if err := os.Truncate(filepath.Join(folder, "x0-2.npy"), 5000); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openShards(t.Context(), []string{filepath.Join(folder, "x0-%d.npy")}, dataset.Options{}); err == nil ||
+	if _, err := openShards(t.Context(), []string{filepath.Join(folder, "x0-%d.npy")}, dataset.Options{}, false); err == nil ||
 		!strings.Contains(err.Error(), "x0-2.npy") {
 		t.Errorf("a truncated file: error %v", err)
 	}

@@ -118,7 +118,7 @@ func (f *flags) parse(args []string) (rest []string, err error) {
 func (f *flags) expanded(paths []string) ([]string, error) {
 	var out []string
 	for _, path := range paths {
-		if _, err := os.Lstat(path); err == nil || !strings.ContainsAny(path, "*?[") {
+		if _, err := os.Lstat(path); err == nil || isAddress(path) || !strings.ContainsAny(path, "*?[") {
 			out = append(out, path)
 			continue
 		}

@@ -75,6 +75,9 @@ func newInput(set *dataset.Set) (*input, error) {
 // read reads the data and completes the configuration with what depends on them. The views have the only copy of the
 // values: the fit may overwrite them.
 func read(ctx context.Context, o *fitOptions) (*input, error) {
+	if o.fromDisk && o.sharded() {
+		return o.partsOnDisk(ctx)
+	}
 	if o.fromDisk {
 		set, err := dataset.OpenRows(ctx, o.data, o.options(32))
 		if err != nil {

@@ -44,7 +44,7 @@ func inspectFlags(o *inspectOptions) *flags {
 	o.dataFlags(f)
 	o.prepareFlags(f)
 	f.bool(&o.manifest, "manifest", "write beside the files of each -data with %d in place of a number how many they are, and "+
-		"the rows of each:\nfit -mpi reads no such files without it")
+		"the rows of each:\nno command reads such files without it")
 	f.output(&o.write, "write", "`FILE` to begin from, for fit -config: how the data are read, and all settings with their "+
 		"defaults; none by default")
 	f.group("Memory")
@@ -66,18 +66,8 @@ func runInspect(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if len(o.data) == 0 {
 		return usagef("inspect: FILE is missing ('largemvc inspect -h' explains the use)")
 	}
-	if o.manifest {
-		options := o.options(32)
-		options.NoLabels, options.Labels = true, ""
-		return writeManifests(ctx, stdout, o.data, options)
-	}
-	if len(o.data) == 1 {
-		switch savedAs(o.data[0]) {
-		case savedModel:
-			return printModel(stdout, o.data[0])
-		case savedCheckpoint:
-			return printCheckpoint(stdout, o.data[0])
-		}
+	if done, err := o.inspectOther(ctx, stdout); done {
+		return err
 	}
 	file := &output{flag: "write", path: o.write}
 	if err := errors.Join(o.check("inspect"), checkOutputs("inspect", stdout, []*output{file}, o.inputs())); err != nil {
@@ -104,6 +94,33 @@ func runInspect(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	}
 	err = file.save(stdout, func(w io.Writer) error { return o.writeStart(w, r) })
 	return errors.Join(err, o.suggest(stdout, r))
+}
+
+// inspectOther looks at what is no data set in files of its own: parts, models and checkpoints.
+func (o *inspectOptions) inspectOther(ctx context.Context, stdout io.Writer) (done bool, err error) {
+	if o.manifest {
+		options := o.options(32)
+		options.NoLabels, options.Labels = true, ""
+		return true, writeManifests(ctx, stdout, o.data, options)
+	}
+	if o.sharded() {
+		if o.write != "" {
+			return true, usagef("inspect: -write cannot be given with %%d in -data")
+		}
+		if err := o.check("inspect"); err != nil {
+			return true, err
+		}
+		return true, o.inspectParts(ctx, stdout)
+	}
+	if len(o.data) == 1 {
+		switch savedAs(o.data[0]) {
+		case savedModel:
+			return true, printModel(stdout, o.data[0])
+		case savedCheckpoint:
+			return true, printCheckpoint(stdout, o.data[0])
+		}
+	}
+	return false, nil
 }
 
 // writeStart writes what was found as a file of -config.

@@ -25,7 +25,7 @@ func (k *knownOptions) check(command string, d *dataOptions) error {
 	} else if err != nil && strings.ContainsAny(k.known, `./\`) {
 		return fmt.Errorf("-known %s: %w", k.known, reason(err))
 	}
-	if len(d.data) != 1 || d.data[0] == standard {
+	if len(d.data) != 1 || d.data[0] == standard || d.sharded() {
 		return usagef("%s: -known %s is no file, and a column of the data is possible with one file alone: write the ids "+
 			"and the labels into a file", command, k.known)
 	}

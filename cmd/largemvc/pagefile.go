@@ -30,6 +30,9 @@ func pageOptions(in *input, data []string, reading time.Duration, bar *progress.
 		if path == standard {
 			path = "standard input"
 		}
+		if isAddress(path) {
+			path, _, _ = strings.Cut(path, "?") // its query may be secret
+		}
 		names = append(names, filepath.Base(path))
 	}
 	o := report.Options{

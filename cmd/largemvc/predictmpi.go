@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/largemvc/largemvc/comm"
 	"github.com/largemvc/largemvc/dataset/views"
 	"github.com/largemvc/largemvc/internal/progress"
 	"github.com/largemvc/largemvc/internal/ranks"
@@ -32,7 +31,7 @@ func (o *predictOptions) checkMPI(f *flags) error {
 		return usagef("predict: with -mpi give -out a file")
 	}
 	o.fromDisk = true
-	return o.checkShards("predict")
+	return o.checkShards("predict", "-mpi")
 }
 
 // predictFromDisk labels samples that are read block by block, in this process or with -mpi in several.
@@ -44,7 +43,7 @@ func (o *predictOptions) predictFromDisk(ctx context.Context, out *output, bar *
 		return w.Close()
 	}
 	if !o.mpi {
-		return predict(solo{comm.Local(1)[0].(ranks.Exchanger)})
+		return predict(alone())
 	}
 	return inJob(stderr, func() string { return "" }, predict)
 }
@@ -84,7 +83,7 @@ func (o *predictOptions) predictRank(
 		return err
 	}
 	in.reading.Notes = append(in.reading.Notes, data.notes...)
-	if o.mpi {
+	if o.mpi || o.sharded() {
 		if err := o.readClassesOf(ctx, in); err != nil {
 			return err
 		}
@@ -93,7 +92,7 @@ func (o *predictOptions) predictRank(
 	if err != nil {
 		return err
 	}
-	if in.views, err = data.onDisk(ctx, own.lo, own.hi, o.missingRows && o.mpi); err != nil {
+	if in.views, err = data.onDisk(ctx, own.lo, own.hi, o.missingRows && (o.mpi || o.sharded())); err != nil {
 		return err
 	}
 	read := time.Now()

@@ -25,6 +25,9 @@ type shards struct {
 	notes []string // on how the values are changed
 }
 
+// sharded says whether a path of the data stands for several files.
+func (o *dataOptions) sharded() bool { return slices.ContainsFunc(o.data, isPattern) }
+
 // shardedView is one view.
 type shardedView struct {
 	name, source string
@@ -35,10 +38,10 @@ type shardedView struct {
 	prepared     *dataset.PreparedRows // reads the rows and changes them; nil: they stay as in the files
 }
 
-// openShards opens the data for several processes, or for one alone. Labels for several are in files of their own.
+// openShards opens the data for several processes, or for one alone. Labels of parts are in files of their own.
 func (o *dataOptions) openShards(ctx context.Context, alone bool) (*shards, error) {
 	options := o.options(32)
-	if alone {
+	if alone && !o.sharded() {
 		s := &shards{alone: true}
 		return s.closing(s.add(ctx, "", [][]string{o.data}, options))
 	}
@@ -46,7 +49,7 @@ func (o *dataOptions) openShards(ctx context.Context, alone bool) (*shards, erro
 	options.MissingRows = false // finding them takes a pass over all rows; each process looks at its own
 	// They learn from the rows of all files together.
 	options.Impute, options.Transform = dataset.NoImpute, nil
-	s, err := openShards(ctx, o.data, options)
+	s, err := openShards(ctx, o.data, options, alone)
 	if err != nil {
 		return nil, err
 	}
@@ -54,8 +57,8 @@ func (o *dataOptions) openShards(ctx context.Context, alone bool) (*shards, erro
 }
 
 // openShards opens what -data names. A path with %d stands for the files 0, 1, … that its manifest lists.
-func openShards(ctx context.Context, paths []string, o dataset.Options) (*shards, error) {
-	s := &shards{}
+func openShards(ctx context.Context, paths []string, o dataset.Options, alone bool) (*shards, error) {
+	s := &shards{alone: alone}
 	if !slices.ContainsFunc(paths, isPattern) {
 		return s.closing(s.add(ctx, "", [][]string{paths}, o))
 	}
@@ -76,7 +79,12 @@ func openShards(ctx context.Context, paths []string, o dataset.Options) (*shards
 }
 
 // isPattern says whether a path stands for several files.
-func isPattern(path string) bool { return strings.Contains(path, "%d") }
+func isPattern(path string) bool { return strings.Contains(path, "%d") && !isAddress(path) }
+
+// isAddress says whether a path is the address of a file on a server.
+func isAddress(path string) bool {
+	return strings.HasPrefix(path, "https://") || strings.HasPrefix(path, "http://")
+}
 
 // closing returns s, or closes it after an error.
 func (s *shards) closing(err error) (*shards, error) {
@@ -93,13 +101,17 @@ func (s *shards) input() *input {
 		classNames: set.LabelNames, classes: len(set.LabelNames)}
 	if len(s.sets) > 1 {
 		in.reading = dataset.Reading{}
+		if s.ids != nil {
+			in.reading.IDs = fmt.Sprintf("%d, from the files of %s", len(s.ids), s.views[0].source)
+		}
 	}
 	in.reading.Notes = slices.Concat(in.reading.Notes, s.notes)
 	for _, v := range s.views {
 		in.dims, in.names = append(in.dims, v.cols), append(in.names, v.name)
 		if len(s.sets) > 1 {
 			in.reading.Views = append(in.reading.Views, dataset.ViewReading{
-				Name: v.name, Samples: v.rows, Features: v.cols, Source: v.source, Named: v.features != nil,
+				Name: v.name, Samples: v.rows, Features: v.cols, Named: v.features != nil, Example: firstAndLast(v.features),
+				Source: fmt.Sprintf("%s, in %s", v.source, count(len(v.parts), "file")),
 			})
 		}
 	}
@@ -155,6 +167,9 @@ func (s *shards) add(ctx context.Context, pattern string, groups [][]string, o d
 			if d != v.cols {
 				return fmt.Errorf("%s has %d columns, %s has %d", files[0], d, groups[0][0], v.cols)
 			}
+			if j := differ(x.Features, v.features); j >= 0 {
+				return fmt.Errorf("%s has %s as column %d, %s has %s", files[0], x.Features[j], j, groups[0][0], v.features[j])
+			}
 			if set.Present != nil {
 				v.has = append(v.has, slices.Repeat([]bool{true}, v.rows-len(v.has))...)
 				for _, present := range set.Present {
@@ -166,6 +181,16 @@ func (s *shards) add(ctx context.Context, pattern string, groups [][]string, o d
 		}
 	}
 	return s.setIDs(pattern, first == 0, ids)
+}
+
+// differ returns the place of the first name that differs; −1: none does, or one list is empty.
+func differ(names, others []string) int {
+	for j := range min(len(names), len(others)) {
+		if names[j] != others[j] {
+			return j
+		}
+	}
+	return -1
 }
 
 // setIDs sets the ids of the samples. Other files must have them too.
@@ -208,16 +233,21 @@ const readBlock = 4096
 func (s *shards) read(ctx context.Context, lo, hi, workers int, missing bool) ([]largemvc.View, error) {
 	out := make([]largemvc.View, len(s.views))
 	for i, v := range s.views {
-		x := make([]float32, (hi-lo)*v.cols)
-		err := parallel.Blocks(ctx, workers, hi-lo, readBlock, func(a, b int) error {
-			return v.ReadRows(ctx, lo+a, x[a*v.cols:b*v.cols])
-		})
+		x, err := v.values(ctx, lo, hi, workers)
 		if err != nil {
 			return nil, err
 		}
 		out[i] = v.view(largemvc.DenseView(hi-lo, v.cols, x), present(missing, v.cols, x), func(k int) int { return lo + k })
 	}
 	return out, nil
+}
+
+// values returns the values of the rows from lo to hi−1.
+func (v *shardedView) values(ctx context.Context, lo, hi, workers int) ([]float32, error) {
+	x := make([]float32, (hi-lo)*v.cols)
+	return x, parallel.Blocks(ctx, workers, hi-lo, readBlock, func(a, b int) error {
+		return v.ReadRows(ctx, lo+a, x[a*v.cols:b*v.cols])
+	})
 }
 
 // take returns some rows of all views, in memory.
@@ -268,20 +298,26 @@ func present(missing bool, cols int, x []float32) (out []bool) {
 // view names a view and its features, and leaves out the rows that it lacks, by their values or by a mask. of returns the number
 // among all of a row of x.
 func (v *shardedView) view(x largemvc.View, has []bool, of func(k int) int) largemvc.View {
+	n, _ := x.Dims()
 	x = x.Named(v.name).WithFeatures(v.features)
 	if v.prepared != nil {
 		x = views.Prepared(x, v.prepared.By)
 	}
-	if n, _ := x.Dims(); has == nil && v.has != nil {
-		has = slices.Repeat([]bool{true}, n)
-	}
-	for k := range has {
-		has[k] = has[k] && (of(k) >= len(v.has) || v.has[of(k)])
-	}
-	if slices.Contains(has, false) {
+	if v.lacks(&has, n, of) {
 		return x.WithPresent(has)
 	}
 	return x
+}
+
+// lacks reports whether some of n rows are absent, and completes has, what their values say, by the mask.
+func (v *shardedView) lacks(has *[]bool, n int, of func(k int) int) bool {
+	if *has == nil && v.has != nil {
+		*has = slices.Repeat([]bool{true}, n)
+	}
+	for k, there := range *has {
+		(*has)[k] = there && (of(k) >= len(v.has) || v.has[of(k)])
+	}
+	return slices.Contains(*has, false)
 }
 
 // prepare has rows changed as they are read, by one preparation for each view; nil: none. With learn each process passes over the

@@ -36,6 +36,9 @@ func withFiles[T any](ctx context.Context, o *dataOptions, use func(paths *spool
 
 // open reads the data.
 func (o *dataOptions) open(ctx context.Context, bits int) (*dataset.Set, error) {
+	if o.sharded() {
+		return o.openParts(ctx, bits)
+	}
 	return withFiles(ctx, o, func(paths *spooled) (*dataset.Set, error) {
 		set, err := dataset.Open(ctx, paths.paths, o.options(bits))
 		if err != nil {

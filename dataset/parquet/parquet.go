@@ -5,13 +5,16 @@
 package parquet
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding"
 	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/largemvc/largemvc/dataset/internal/budget"
@@ -25,6 +28,7 @@ const (
 	maxRows     = 1 << 40
 	columnBytes = 1 << 10 // memory of the notes on a column in each group of rows
 	batch       = 1 << 10 // values that are decoded at once
+	readBytes   = 1 << 18 // bytes that are read at once
 )
 
 // errShort says that a file ends before its values do.
@@ -40,13 +44,15 @@ func guard(err *error) {
 // reader is an open file.
 type reader struct {
 	file *parquet.File
+	raw  io.ReaderAt // whose bytes are not counted
 	rows int
 	lim  *budget.Budget
 }
 
 // open lists the columns of a file.
-func open(r io.ReaderAt, size int64, lim *budget.Budget) (t *columnar.Table, err error) {
+func open(raw io.ReaderAt, size int64, lim *budget.Budget) (t *columnar.Table, err error) {
 	defer guard(&err)
+	r := lim.ReaderAt(raw)
 	var tail [8]byte
 	if size < 12 {
 		return nil, errors.New("is truncated")
@@ -61,16 +67,20 @@ func open(r io.ReaderAt, size int64, lim *budget.Budget) (t *columnar.Table, err
 	if err := lim.Take("the list of its columns", 16*footer); err != nil {
 		return nil, err
 	}
-	f, err := parquet.OpenFile(r, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	f, err := parquet.OpenFile(r, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true),
+		parquet.ReadBufferSize(readBytes))
 	if err != nil {
 		return nil, fmt.Errorf("is damaged, or of a kind that is not read: %w", err)
 	}
 	rows := f.NumRows()
-	in := &reader{f, int(rows), lim}
+	in := &reader{f, raw, int(rows), lim}
 	if err := in.check(rows); err != nil {
 		return nil, err
 	}
 	t = &columnar.Table{Rows: int(rows)}
+	for _, g := range f.Metadata().RowGroups {
+		t.Groups = append(t.Groups, int(g.NumRows))
+	}
 	for _, c := range f.Root().Columns() {
 		column, err := in.column(c)
 		if err != nil {
@@ -89,6 +99,12 @@ func (in *reader) check(rows int64) error {
 			return errors.New("is damaged (the sizes of its row groups)")
 		}
 		sum += g.NumRows
+		for _, c := range g.Columns {
+			if codec := c.MetaData.Codec; codec == format.Lz4 || codec == format.LZO {
+				return fmt.Errorf("is compressed by %v, in a framing that is not read: write it with zstd, snappy or lz4_raw "+
+					"(DuckDB: COPY … TO 'x.parquet' (CODEC zstd); pandas: to_parquet(compression='zstd'))", codec)
+			}
+		}
 	}
 	if rows != sum || leaves > maxColumns {
 		return fmt.Errorf("has %d columns and %d rows, and row groups of %d; up to %d columns are read", leaves, rows, sum,
@@ -125,6 +141,10 @@ func (in *reader) column(c *parquet.Column) (columnar.Column, error) {
 	}
 	if number != nil {
 		out.Floats = func(visit func([]float64) error) error { return in.floats(leaf, number, out.Width, visit) }
+		out.Part = func(ctx context.Context, group, lo, hi int, visit func([]float64) error) error {
+			r := &numbers{leaf: leaf, number: number, width: out.Width, most: hi - lo, over: errEnough}
+			return in.part(ctx, r, group, lo, visit)
+		}
 	}
 	if out.Width == 0 && out.Kind != columnar.Other {
 		out.Texts = func(visit func([]byte) error) error { return in.texts(leaf, visit) }
@@ -184,21 +204,52 @@ func unsigned(t parquet.Type) bool {
 }
 
 // values calls visit with the values of a leaf, group of rows after group of rows.
-func (in *reader) values(leaf *parquet.Column, visit func([]parquet.Value) error) (err error) {
+func (in *reader) values(leaf *parquet.Column, to visitor) (err error) {
 	defer guard(&err)
-	buffer := make([]parquet.Value, batch)
+	to.step = in.lim.Step
 	for _, g := range in.file.RowGroups() {
-		if err := in.chunk(g.ColumnChunks()[leaf.Index()], buffer, visit); err != nil {
+		if err := to.drain(g.ColumnChunks()[leaf.Index()].Pages()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// chunk reads the pages of a column in a group of rows.
-func (in *reader) chunk(c parquet.ColumnChunk, buffer []parquet.Value, visit func([]parquet.Value) error) error {
-	pages := c.Pages()
+// errEnough ends the reading of a part of a column.
+var errEnough = errors.New("enough")
+
+// part visits the numbers of rows from lo on of a group of rows, as many as r asks for.
+func (in *reader) part(ctx context.Context, r *numbers, group, lo int, visit func([]float64) error) (err error) {
+	defer guard(&err)
+	c, ok := in.file.RowGroups()[group].ColumnChunks()[r.leaf.Index()].(*parquet.FileColumnChunk)
+	if !ok {
+		return errShort
+	}
+	raw := budget.Until(ctx, in.raw)
+	if lo > 0 { // without the index all pages before are decoded
+		_, _ = c.OffsetIndexFrom(raw)
+	}
+	pages := c.PagesFrom(raw)
+	if err := pages.SeekToRow(int64(lo)); err != nil {
+		return errors.Join(fmt.Errorf("is damaged: %w", err), pages.Close())
+	}
+	return r.all(visit, func(to visitor) error {
+		to.step = func(int64) error { return ctx.Err() }
+		return to.drain(pages)
+	})
+}
+
+// visitor sees the values of a column.
+type visitor struct {
+	step   func(bytes int64) error                   // sees how many bytes were decoded
+	page   func(parquet.Page) (seen bool, err error) // sees a page, whose values values need not see; nil: it never does
+	values func([]parquet.Value) error
+}
+
+// drain reads pages to their end and closes them.
+func (to *visitor) drain(pages parquet.Pages) error {
 	defer pages.Close()
+	var buffer []parquet.Value
 	for {
 		page, err := pages.ReadPage()
 		if errors.Is(err, io.EOF) {
@@ -206,6 +257,19 @@ func (in *reader) chunk(c parquet.ColumnChunk, buffer []parquet.Value, visit fun
 		}
 		if err != nil {
 			return fmt.Errorf("is damaged: %w", err)
+		}
+		if to.page != nil {
+			seen, err := to.page(page)
+			if err = errors.Join(err, to.step(8*page.NumValues())); err != nil {
+				return err
+			}
+			if seen {
+				parquet.Release(page)
+				continue
+			}
+		}
+		if buffer == nil {
+			buffer = make([]parquet.Value, batch)
 		}
 		for values := page.Values(); err == nil; {
 			var n int
@@ -216,7 +280,7 @@ func (in *reader) chunk(c parquet.ColumnChunk, buffer []parquet.Value, visit fun
 			if n == 0 && err == nil {
 				return errShort
 			}
-			if failed := errors.Join(in.lim.Step(8*int64(n)), visitSome(buffer[:n], visit)); failed != nil {
+			if failed := errors.Join(to.step(8*int64(n)), visitSome(buffer[:n], to.values)); failed != nil {
 				return failed
 			}
 		}
@@ -235,16 +299,30 @@ func visitSome(values []parquet.Value, visit func([]parquet.Value) error) error 
 func (in *reader) floats(
 	leaf *parquet.Column, number func(parquet.Value) float64, width int, visit func([]float64) error,
 ) error {
-	r := &numbers{reader: in, leaf: leaf, number: number, width: width, at: max(width, 1)}
-	err := in.values(leaf, func(values []parquet.Value) error {
-		r.x = r.x[:0]
-		for _, v := range values {
-			if err := r.add(v); err != nil {
+	r := &numbers{leaf: leaf, number: number, width: width, most: in.rows, over: errShort}
+	return r.all(visit, func(to visitor) error { return in.values(leaf, to) })
+}
+
+// all visits the numbers of the values that read hands over.
+func (r *numbers) all(visit func([]float64) error, read func(visitor) error) error {
+	r.at = max(r.width, 1)
+	err := read(visitor{
+		page: func(p parquet.Page) (bool, error) { return r.plain(p, visit) },
+		values: func(values []parquet.Value) error {
+			r.x = r.x[:0]
+			var err error
+			for k := 0; k < len(values) && err == nil; k++ {
+				err = r.add(values[k])
+			}
+			if err != nil && !errors.Is(err, errEnough) {
 				return err
 			}
-		}
-		return visit(r.x)
+			return errors.Join(visit(r.x), err)
+		},
 	})
+	if errors.Is(err, errEnough) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -252,7 +330,7 @@ func (in *reader) floats(
 	if err := r.end(); err != nil {
 		return err
 	}
-	if r.rows != in.rows {
+	if r.rows != r.most {
 		return errShort
 	}
 	return visit(r.x)
@@ -260,13 +338,63 @@ func (in *reader) floats(
 
 // numbers gathers the values of a leaf, row by row.
 type numbers struct {
-	*reader
 	leaf   *parquet.Column
 	number func(parquet.Value) float64
-	width  int // of a list; 0: a row has one value
+	width  int   // of a list; 0: a row has one value
+	most   int   // rows
+	over   error // at a further row
 	x      []float64
 	rows   int // that have begun
 	at     int // values of the last one
+}
+
+// plain visits the numbers of a page of whole rows without missing values and without a dictionary. It reports whether it did.
+func (r *numbers) plain(p parquet.Page, visit func([]float64) error) (seen bool, err error) {
+	width, data := max(r.width, 1), p.Data()
+	if p.Dictionary() != nil || p.NumNulls() > 0 || r.at != width {
+		return false, nil
+	}
+	switch data.Kind() {
+	case encoding.Float:
+		return plainRows(r, p, data.Float(), visit)
+	case encoding.Double:
+		return plainRows(r, p, data.Double(), visit)
+	}
+	return false, nil
+}
+
+// plainRows visits the values of a page, if each row has as many as the others.
+func plainRows[T float32 | float64](r *numbers, p parquet.Page, values []T, visit func([]float64) error) (bool, error) {
+	width := max(r.width, 1)
+	if int64(len(values)) != p.NumValues() || len(values)%width != 0 {
+		return false, nil
+	}
+	if r.width > 0 {
+		levels := p.RepetitionLevels()
+		if len(levels) != len(values) {
+			return false, nil
+		}
+		for k, l := range levels {
+			if (l == 0) != (k%width == 0) {
+				return false, nil
+			}
+		}
+	}
+	rows := min(len(values)/width, r.most-r.rows)
+	r.rows += rows
+	for part := range slices.Chunk(values[:rows*width], batch) {
+		r.x = r.x[:0]
+		for _, v := range part {
+			r.x = append(r.x, float64(v))
+		}
+		if err := visit(r.x); err != nil {
+			return true, err
+		}
+	}
+	if rows*width < len(values) {
+		return true, r.over
+	}
+	return true, nil
 }
 
 // end completes the last row.
@@ -286,10 +414,13 @@ func (r *numbers) add(v parquet.Value) error {
 		if err := r.end(); err != nil {
 			return err
 		}
+		if r.rows == r.most {
+			return r.over
+		}
 		r.rows, r.at = r.rows+1, 0
 	}
 	switch {
-	case r.rows > r.reader.rows || r.width == 0 && r.at == 1:
+	case r.width == 0 && r.at == 1:
 		return errShort
 	case r.at == max(r.width, 1):
 		return fmt.Errorf("has more than %d values in row %d, and %[1]d in others", r.width, r.rows)
@@ -319,9 +450,12 @@ func optional(leaf *parquet.Column) int {
 
 // width is the number of values in the first list that has any.
 func (in *reader) width(leaf *parquet.Column) (int, error) {
+	if in.rows == 0 {
+		return 1, nil
+	}
 	n := 0
 	found := errors.New("found")
-	err := in.values(leaf, func(values []parquet.Value) error {
+	err := in.values(leaf, visitor{values: func(values []parquet.Value) error {
 		for _, v := range values {
 			if v.RepetitionLevel() == 0 && n > 0 {
 				return found
@@ -331,7 +465,7 @@ func (in *reader) width(leaf *parquet.Column) (int, error) {
 			}
 		}
 		return nil
-	})
+	}})
 	if err != nil && !errors.Is(err, found) {
 		return 0, err
 	}
@@ -345,7 +479,7 @@ func (in *reader) width(leaf *parquet.Column) (int, error) {
 func (in *reader) texts(leaf *parquet.Column, visit func([]byte) error) error {
 	rows, natural := 0, unsigned(leaf.Type())
 	var text []byte
-	err := in.values(leaf, func(values []parquet.Value) error {
+	err := in.values(leaf, visitor{values: func(values []parquet.Value) error {
 		for _, v := range values {
 			if rows++; rows > in.rows {
 				return errShort
@@ -356,7 +490,7 @@ func (in *reader) texts(leaf *parquet.Column, visit func([]byte) error) error {
 			}
 		}
 		return nil
-	})
+	}})
 	if err == nil && rows != in.rows {
 		return errShort
 	}

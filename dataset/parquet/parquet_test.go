@@ -74,7 +74,8 @@ func someRows(n int) []row {
 func TestRead(t *testing.T) {
 	rows := someRows(57)
 	for _, codec := range []parquet.WriterOption{parquet.Compression(&parquet.Uncompressed), parquet.Compression(&parquet.Snappy),
-		parquet.Compression(&parquet.Zstd), parquet.Compression(&parquet.Gzip), parquet.DataPageVersion(1)} {
+		parquet.Compression(&parquet.Zstd), parquet.Compression(&parquet.Gzip),
+		parquet.Compression(&parquet.Lz4Raw), parquet.DataPageVersion(1)} {
 		path := written(t, "set.parquet", encoded(t, 10, rows, codec))
 		set, err := dataset.Open(context.Background(), []string{path}, dataset.Options{OneHot: []string{"kind"},
 			Impute: dataset.ImputeMean, Storage: dataset.AllDense, Float: 64})
@@ -173,8 +174,10 @@ func TestRefused(t *testing.T) {
 		"no list with a value":          encoded(t, 5, []lists{{}, {}}),
 		"whole number 9007199254740993": encoded(t, 5, []large{{1, 1<<53 + 1}, {3, 4}}),
 		"texts in column name: \"12\"":  encoded(t, 5, []texts{{1, "12"}, {2, "13"}}),
-		"no rows":                       encoded(t, 5, []texts{}),
-		"its last bytes are not":        encoded(t, 5, someRows(9))[:400],
+		"compressed by LZ4, in a framing that is not read: write it with zstd": bytes.Replace(encoded(t, 5, []texts{{1, "12"}},
+			parquet.Compression(&parquet.Lz4Raw)), []byte("A\x15\x0e"), []byte("A\x15\x0a"), 1),
+		"no rows":                encoded(t, 5, []texts{}),
+		"its last bytes are not": encoded(t, 5, someRows(9))[:400],
 	} {
 		_, err := dataset.Open(context.Background(), []string{written(t, "x.parquet", content)}, dataset.Options{})
 		if err == nil || !strings.Contains(err.Error(), want) {

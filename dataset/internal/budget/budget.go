@@ -132,8 +132,28 @@ func (b *Budget) TextReader(r io.Reader) io.Reader { return &reader{r, b, textCo
 // textCost is how much longer a byte of text takes to read than a byte takes to inflate.
 const textCost = 2
 
-// ReaderAt counts the bytes that are read from r.
-func (b *Budget) ReaderAt(r io.ReaderAt) io.ReaderAt { return &readerAt{r, b} }
+// ReaderAt counts the bytes that are read from r. Reads end with the context.
+func (b *Budget) ReaderAt(r io.ReaderAt) io.ReaderAt { return &readerAt{Until(b.ctx, r), b} }
+
+// Until returns r with reads that end with ctx, if r has such reads.
+func Until(ctx context.Context, r io.ReaderAt) io.ReaderAt {
+	if in, ok := r.(ContextReaderAt); ok && ctx != nil {
+		return &until{ctx, in}
+	}
+	return r
+}
+
+// ContextReaderAt is a reader whose reads may take long, and end with a context.
+type ContextReaderAt interface {
+	ReadAtContext(ctx context.Context, p []byte, off int64) (int, error)
+}
+
+type until struct {
+	ctx context.Context
+	r   ContextReaderAt
+}
+
+func (r *until) ReadAt(p []byte, off int64) (int, error) { return r.r.ReadAtContext(r.ctx, p, off) }
 
 type readerAt struct {
 	r io.ReaderAt

@@ -3,6 +3,7 @@
 package columnar
 
 import (
+	"context"
 	"errors"
 	"io"
 
@@ -23,6 +24,7 @@ const (
 // Table is an open table.
 type Table struct {
 	Rows    int
+	Groups  []int // rows of each group, which are read by themselves
 	Columns []Column
 }
 
@@ -35,6 +37,8 @@ type Column struct {
 
 	// Floats visits the numbers, Width of them for each row, in runs; a missing one is NaN.
 	Floats func(visit func(x []float64) error) error
+	// Part visits the numbers of rows lo to hi−1 of a group, as Floats does. Several goroutines may call it at once.
+	Part func(ctx context.Context, group, lo, hi int, visit func(x []float64) error) error
 	// Texts visits each value as text, which is empty where it is missing and valid until visit returns. Lists have none.
 	Texts func(visit func(value []byte) error) error
 }
@@ -43,5 +47,6 @@ type Column struct {
 var ErrRounded = errors.New("float64 rounds it: " +
 	"leave the column out with Options.LeaveOut, or name it with Options.IDs if it is an id")
 
-// Parquet opens a Parquet file. It is nil unless package dataset/parquet is imported.
+// Parquet opens a Parquet file. Its bytes count in lim, but for those of Column.Part. It is nil unless package dataset/parquet
+// is imported.
 var Parquet func(r io.ReaderAt, size int64, lim *budget.Budget) (*Table, error)

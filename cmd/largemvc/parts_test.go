@@ -1,0 +1,144 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/dataset/parquet"
+)
+
+// sameFiles compares the content of files.
+func sameFiles(t *testing.T, want string, others ...string) {
+	t.Helper()
+	content, err := os.ReadFile(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range others {
+		if got, err := os.ReadFile(path); err != nil || string(got) != string(content) {
+			t.Errorf("%s is not %s: %v", path, want, err)
+		}
+	}
+}
+
+// TestPartsInOneProcess: rows in several files give the bits of rows in one, in memory and from disk, in fit and predict.
+func TestPartsInOneProcess(t *testing.T) {
+	folder := t.TempDir()
+	in := func(name string) string { return filepath.Join(folder, name) }
+	writeHoles(t, folder, 0.1, 300, 120, 1, 179)
+	run := func(args ...string) string {
+		t.Helper()
+		status, stdout, stderr := runLine(args...)
+		if status != exitOK {
+			t.Fatalf("%q: %s", args, stderr)
+		}
+		return stdout
+	}
+	whole := []string{"-data", in("x0.npy"), "-data", in("x1.npy"), "-missing-rows", "-workers", "2"}
+	parts := []string{"-data", in("x0-%d.npy"), "-data", in("x1-%d.npy"), "-missing-rows", "-workers", "2"}
+	disk := append(parts[:len(parts):len(parts)], "-from-disk")
+	for k, data := range [][]string{whole, parts, disk} {
+		name := []string{"whole", "parts", "disk"}[k]
+		run(append([]string{"fit", "-clusters", "4", "-epochs", "3", "-out", in(name + ".csv"), "-save", in(name + ".model"),
+			"-quiet"}, data...)...)
+		run(append([]string{"predict", "-model", in("whole.model"), "-out", in(name + "-new.csv")}, data...)...)
+	}
+	sameFiles(t, in("whole.csv"), in("parts.csv"), in("disk.csv"))
+	sameFiles(t, in("whole-new.csv"), in("parts-new.csv"), in("disk-new.csv"))
+	if text := run("inspect", in("x0-%d.npy")); !strings.Contains(text, "x0, 300×9") || !strings.Contains(text, "in 3 files") {
+		t.Error(text)
+	}
+	for flag, want := range map[string]string{
+		"-impute mean": "-impute and -transform", "-mask m.csv": "-mask cannot be given", "-labels y": "is no file",
+		"-set Float64=true": "Float64", "-data -": "does not read standard input",
+	} {
+		args := append([]string{"fit", "-clusters", "4"}, append(parts, strings.Fields(flag)...)...)
+		status, stdout, stderr := runLine(args...)
+		checkFailure(t, flag, exitUsage, status, stdout, stderr, want)
+	}
+	if err := os.Remove(in("x1-2.npy")); err != nil {
+		t.Fatal(err)
+	}
+	for _, disk := range []string{"-quiet", "-from-disk"} {
+		status, stdout, stderr := runLine(append([]string{"fit", "-clusters", "4", disk}, parts...)...)
+		checkFailure(t, "a part less", exitError, status, stdout, stderr, "there is no x1-2.npy, which")
+	}
+}
+
+// TestAddresses: data on a server give the bits of files, in memory and from disk, and no output shows the query of an address.
+func TestAddresses(t *testing.T) {
+	folder := t.TempDir()
+	in := func(name string) string { return filepath.Join(folder, name) }
+	writeShards(t, folder, 300)
+	server := httptest.NewServer(http.FileServer(http.Dir(folder)))
+	defer server.Close()
+	urls := []string{"-data", server.URL + "/x0.npy?key=secret", "-data", server.URL + "/x1.npy?a=%d&b=*"}
+	for k, args := range [][]string{{"-data", in("x0.npy"), "-data", in("x1.npy")}, urls, append(urls[:4:4], "-from-disk")} {
+		name := []string{"files", "urls", "disk"}[k]
+		args = append([]string{"fit", "-clusters", "4", "-epochs", "3", "-out", in(name + ".csv"), "-save",
+			in(name + ".model")}, args...)
+		if name != "disk" {
+			args = append(args, "-report", in(name+".html"))
+		}
+		status, stdout, stderr := runLine(args...)
+		if status != exitOK || strings.Contains(stdout+stderr, "secret") {
+			t.Fatalf("%q: %s%s", args, stdout, stderr)
+		}
+	}
+	sameFiles(t, in("files.csv"), in("urls.csv"), in("disk.csv"))
+	if page, err := os.ReadFile(in("urls.html")); err != nil || strings.Contains(string(page), "secret") {
+		t.Errorf("the report shows the query: %v", err)
+	}
+}
+
+// TestPartsOfParquet: x-%d.parquet and a folder of parts give the bits of one file, in memory, in place and converted.
+func TestPartsOfParquet(t *testing.T) {
+	folder := t.TempDir()
+	in := func(name string) string { return filepath.Join(folder, name) }
+	put := func(path string, lo, hi int, names ...string) {
+		t.Helper()
+		columns := make([]dataset.Column, len(names))
+		for j, name := range names {
+			x := make([]float64, hi-lo)
+			for i := range x {
+				x[i] = float64((lo+i)%4*3*(j+1)) + float64((lo+i)*(j+3)%17)/10
+			}
+			columns[j] = dataset.Column{Name: name, Data: x}
+		}
+		var b strings.Builder
+		if err := errors.Join(parquet.Encode(&b, columns...), os.MkdirAll(filepath.Dir(path), 0o700),
+			os.WriteFile(path, []byte(b.String()), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(in("x.parquet"), 0, 300, "a", "b", "c")
+	ends := []int{0, 120, 121, 300}
+	for k, end := range ends[1:] {
+		put(in(fmt.Sprintf("x-%d.parquet", k)), ends[k], end, "a", "b", "c")
+		put(in(fmt.Sprintf("x/part-%05d.parquet", k)), ends[k], end, "a", "b", "c")
+	}
+	if status, _, stderr := runLine("inspect", "-manifest", in("x-%d.parquet")); status != exitOK {
+		t.Fatal(stderr)
+	}
+	var outs []string
+	for _, data := range []string{"x.parquet", "x-%d.parquet", "x"} {
+		for k, more := range [][]string{nil, {"-from-disk"}, {"-from-disk", "-scratch", folder}} {
+			outs = append(outs, in(fmt.Sprintf("%d%d.csv", len(outs), k)))
+			args := append([]string{"fit", in(data), "-clusters", "4", "-epochs", "3", "-out", outs[len(outs)-1]}, more...)
+			if status, _, stderr := runLine(args...); status != exitOK {
+				t.Fatalf("%q: %s", args, stderr)
+			}
+		}
+	}
+	sameFiles(t, outs[0], outs[1:]...)
+	put(in("x-1.parquet"), 120, 121, "a", "d", "c")
+	status, stdout, stderr := runLine("fit", in("x-%d.parquet"), "-clusters", "4")
+	checkFailure(t, "another column", exitError, status, stdout, stderr, "x-1.parquet has d as column 1")
+}
