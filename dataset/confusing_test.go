@@ -229,6 +229,19 @@ func TestTwins(t *testing.T) {
 	}
 }
 
+// TestTwinsOfSomeSamples: the values of the samples that have the views are compared.
+func TestTwinsOfSomeSamples(t *testing.T) {
+	paths := tables(t, "a,b\n1,2\n,\n5,6\n", "c,d\n1,2\n,\n5,6\n", "e\n1\n2\n3\n", "c,d\n,\n1,2\n5,6\n")
+	for _, c := range []struct {
+		other, want int
+	}{{1, 1}, {3, 0}} {
+		s, err := Open(context.Background(), []string{paths[0], paths[c.other], paths[2]}, Options{MissingRows: true, NoIDs: true})
+		if err != nil || strings.Count(s.Reading.String(), "hold the same values") != c.want {
+			t.Errorf("file %d: %v, %v", c.other, s, err)
+		}
+	}
+}
+
 // TestIDsThatCount: a column id is no index, even where it counts: ids that no other file has are an error.
 func TestIDsThatCount(t *testing.T) {
 	named := "id,a\n02,1\n00,2\n01,3\n"

@@ -2,9 +2,11 @@ package dataset
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,6 +46,9 @@ func (c *csvFile) assign(s *source, o *Options, lim *limits) error {
 		return err
 	}
 	taken := make([]bool, c.fields) // columns that are no features
+	if err := c.assignResult(s, o, taken); err != nil {
+		return err
+	}
 	for i := range taken {
 		if o.leavesOut(c.columnName(i)) || slices.Contains(o.LeaveOut, c.optionName(i)) {
 			taken[i] = true
@@ -60,6 +65,30 @@ func (c *csvFile) assign(s *source, o *Options, lim *limits) error {
 		return err
 	}
 	return c.chooseFeatures(s, o, taken, lim)
+}
+
+// assignResult takes labels and ids of a file that -out of the command wrote: ids, sample, label and figures. Its ids may have any
+// name. As data it is an error.
+func (c *csvFile) assignResult(s *source, o *Options, taken []bool) error {
+	i := slices.Index(c.header, "sample")
+	if i < 0 || i > 1 || i+1 >= c.fields || c.header[i+1] != "label" ||
+		i+2 < c.fields && !slices.Contains([]string{"confidence", "remoteness", "novelty", "class"}, c.header[i+2]) {
+		return nil
+	}
+	if s.role == roleData && i+2 < c.fields {
+		return errors.New("holds the labels that a fit or a prediction wrote (sample, label, confidence), not data; move it out " +
+			"of the data; in a folder, Options.LeaveOut " + filepath.Base(s.path) + " does")
+	}
+	if s.role != roleLabels {
+		return nil
+	}
+	if o.Labels == "" && !o.NoLabels {
+		c.roles.label, taken[i+1] = i+1, true
+	}
+	if at := c.find(o.IDs); !o.NoIDs && (o.IDs == "" || at < 0 || at == i) { // sample counts the rows
+		c.roles.id, taken[0] = 0, true
+	}
+	return nil
 }
 
 // leavesOut tells whether a name is one of those that the options leave out.
@@ -90,14 +119,17 @@ func (c *csvFile) chooseLabel(s *source, o *Options, taken []bool) error {
 		}
 	}
 	point := slices.ContainsFunc(c.header, func(h string) bool { return strings.EqualFold(h, "x") })
-	names := labelNames
+	names, ids := labelNames, -1
+	if o.IDs != "" {
+		ids = c.find(o.IDs)
+	}
 	if s.role == roleLabels {
 		names = append(slices.Clip(names), "cluster", "clusters")
 	}
 	for _, name := range names {
 		for i, h := range c.header {
 			switch {
-			case !strings.EqualFold(h, name) || taken[i]:
+			case !strings.EqualFold(h, name) || taken[i] || i == ids:
 				continue
 			case name == "y" && point:
 				s.notes = append(s.notes, fmt.Sprintf("%s: column %s is read as a feature, beside x; if it gives the "+

@@ -82,6 +82,9 @@ func (c *csvFile) namedIDs(s *source, o *Options, taken []bool) (named []int) {
 
 // idOf returns the column of the ids, −1 without; named are those with a name of ids.
 func (c *csvFile) idOf(named []int, taken []bool, o *Options) (int, error) {
+	if c.roles.id >= 0 {
+		return c.roles.id, nil
+	}
 	if o.IDs != "" {
 		if err := c.once(o.IDs); err != nil {
 			return 0, err
@@ -122,6 +125,14 @@ func soleID(what string, names []string) (int, error) {
 // unnamedFirst tells whether the first column has no name below a header: the index of pandas, or the row names of R.
 func (c *csvFile) unnamedFirst() bool {
 	return len(c.header) > 0 && (c.fields > 1 || c.lists) && (c.header[0] == "" || strings.EqualFold(c.header[0], "unnamed: 0"))
+}
+
+// idColumn is the name of the column of ids of a table; empty without one.
+func (s *source) idColumn() string {
+	if c := s.text; c != nil && c.roles.id > 0 || c != nil && c.roles.id == 0 && !c.unnamedFirst() {
+		return c.columnName(c.roles.id)
+	}
+	return ""
 }
 
 // checkOtherIDs refuses a column of a file of labels that may name the samples and has no name of ids. One that counts the rows

@@ -191,7 +191,7 @@ func (p *plan) apply(j *join, with []*source, o *Options) error {
 		}
 		about = append(about, origin)
 	}
-	p.joined = j
+	p.joined, p.idColumn = j, with[0].idColumn()
 	verb := "from "
 	if len(with) > 1 {
 		verb = "the rows are joined by "

@@ -71,6 +71,7 @@ func (r *rawSet) resolve(o *Options) error {
 			return err
 		}
 	}
+	r.warnOfTwins()
 	return r.prepare(o)
 }
 

@@ -109,7 +109,7 @@ type plan struct {
 	of                   map[*variable]*source
 	joined               *join
 	rowsOf               map[*source][]int // where the rows of a file belong; nil: as they stand
-	aboutIDs             string
+	aboutIDs, idColumn   string
 	left                 []Omission
 	notes                []string
 	warnings             []string

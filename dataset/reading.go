@@ -12,9 +12,11 @@ import (
 // Reading says how files were read: what became a view, the classes and the ids, and what was left out.
 type Reading struct {
 	Views  []ViewReading `json:"views"`
-	Labels string        `json:"labels"`  // what gave the classes, empty without
-	IDs    string        `json:"ids"`     // what named the samples, empty without
-	Mask   string        `json:"present"` // what said which views are present, empty where nothing did
+	Labels string        `json:"labels"` // what gave the classes, empty without
+	IDs    string        `json:"ids"`    // what named the samples, empty without
+	// IDColumn is the name of the column of a table that named the samples; empty without a name.
+	IDColumn string `json:"id_column"`
+	Mask     string `json:"present"` // what said which views are present, empty where nothing did
 	// LeftOut is what is in the files and was not read.
 	LeftOut []Omission `json:"left_out"`
 	// Notes are remarks, and what could be read otherwise.
@@ -90,7 +92,7 @@ func (r *Reading) String() string { return strings.Join(r.Lines(), "\n") }
 
 // reading says how the files were read, once they are.
 func (p *plan) reading(set *Set) Reading {
-	r := Reading{LeftOut: p.left, Notes: slices.Concat(p.notes, set.Reading.Notes), Warnings: p.warnings}
+	r := Reading{LeftOut: p.left, Notes: slices.Concat(p.notes, set.Reading.Notes), Warnings: slices.Concat(p.warnings, set.Reading.Warnings)}
 	for i, v := range p.views {
 		view := &set.Views[i]
 		x := ViewReading{Name: view.Name, Samples: view.Rows, Features: view.Cols, Source: v.origin(),
@@ -109,7 +111,7 @@ func (p *plan) reading(set *Set) Reading {
 		}
 		r.Labels = fmt.Sprintf("%d, from %s: %s", len(set.LabelNames), someNames(from), classCounts(set))
 	}
-	r.IDs = p.aboutIDs
+	r.IDs, r.IDColumn = p.aboutIDs, p.idColumn
 	switch {
 	case p.mask != nil:
 		r.Mask = p.mask.origin()
@@ -175,7 +177,6 @@ func (p *plan) warn(set *Set, named bool) {
 	case classes == 1:
 		p.warnings = append(p.warnings, fmt.Sprintf("all labels are %s", set.LabelNames[0]))
 	}
-	p.warnOfTwins(set)
 	p.warnOfFormulas()
 	if p.turned && p.why == whyOnly && len(p.views) > 1 {
 		p.warnings = append(p.warnings, fmt.Sprintf("the columns are read as the %d samples, since only their number is the "+
@@ -209,8 +210,9 @@ func (p *plan) warnOfFormulas() {
 }
 
 // warnOfTwins adds the views that hold the same values as one before them, or a multiple: a file given twice, or one that was
-// copied.
-func (p *plan) warnOfTwins(set *Set) {
+// copied. Absent rows are zero by then.
+func (r *rawSet) warnOfTwins() {
+	set := r.set
 	var compare suspect.Comparer
 	held := make([]suspect.Rows, len(set.Views)) // files may hold thousands of views
 	for v := range set.Views {
@@ -233,8 +235,8 @@ func (p *plan) warnOfTwins(set *Set) {
 			if factor != 1 {
 				what = fmt.Sprintf("differ by the factor %.6g alone", factor)
 			}
-			p.warnings = append(p.warnings, fmt.Sprintf("views %d (%s) and %d (%s) %s: %s", u, p.views[u].origin(),
-				v, p.views[v].origin(), what, suspect.GivenTwice))
+			set.Reading.Warnings = append(set.Reading.Warnings, fmt.Sprintf("views %d (%s) and %d (%s) %s: %s", u,
+				r.vars[u].origin(), v, r.vars[v].origin(), what, suspect.GivenTwice))
 			break
 		}
 	}

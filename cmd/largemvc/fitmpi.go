@@ -455,7 +455,7 @@ func (o *fitOptions) writeRankLabels(w world, in *input, c *largemvc.Clustering,
 	if in.ids != nil {
 		ids = in.ids[:hi-lo] // rank 0 has all ids, and lo is 0
 	}
-	own := append(labelColumns(ids, o.marked(c), figure{"confidence", c.Confidence}, figure{"remoteness", c.Remoteness}),
+	own := append(labelColumns(o.marked(c), figure{"confidence", c.Confidence}, figure{"remoteness", c.Remoteness}),
 		classColumns(c.Classes, o.classNames)...)
 	for _, column := range own {
 		for i := range hi - lo {
@@ -464,6 +464,7 @@ func (o *fitOptions) writeRankLabels(w world, in *input, c *largemvc.Clustering,
 			}
 		}
 	}
+	own = withIDs(&in.reading, ids, own)
 	if strings.Contains(o.out, "%d") {
 		part := &output{path: numbered(o.out, w.Rank()), unfinished: unfinished}
 		part.partial = &output{path: part.path + partialEnding}

@@ -204,7 +204,7 @@ func (o *predictOptions) predictInMemory(
 	if err != nil {
 		return cancelled(ctx, err)
 	}
-	columns := found.columns(in.ids)
+	columns := withIDs(&in.reading, in.ids, found.columns())
 	failed := errors.Join(
 		files.labels.writeTable(stdout, columns...),
 		o.writeMatrices(ctx, files, model, in),
@@ -264,8 +264,8 @@ func (o *predictOptions) label(ctx context.Context, model *largemvc.Predictor, i
 }
 
 // columns returns the columns of -out.
-func (l *labelled) columns(ids []string) []dataset.Column {
-	columns := labelColumns(ids, l.Labels, figure{"confidence", l.Confidence}, figure{"novelty", l.Novelty})
+func (l *labelled) columns() []dataset.Column {
+	columns := labelColumns(l.Labels, figure{"confidence", l.Confidence}, figure{"novelty", l.Novelty})
 	return append(columns, classColumns(l.Classes, l.names)...)
 }
 
@@ -306,8 +306,8 @@ func (o *predictOptions) writeMatrices(
 	if err != nil {
 		return err
 	}
-	return errors.Join(embeddingFile(o.embedding).write(&files.embedding, h, in.ids),
-		writeMemberships(ctx, &files.memberships, model, h, in.ids))
+	return errors.Join(embeddingFile(o.embedding).write(&files.embedding, h, in),
+		writeMemberships(ctx, &files.memberships, model, h, in))
 }
 
 // writePage writes -report.
