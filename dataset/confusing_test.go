@@ -235,7 +235,8 @@ func TestTwinsOfSomeSamples(t *testing.T) {
 	for _, c := range []struct {
 		other, want int
 	}{{1, 1}, {3, 0}} {
-		s, err := Open(context.Background(), []string{paths[0], paths[c.other], paths[2]}, Options{MissingRows: true, NoIDs: true})
+		files := []string{paths[0], paths[c.other], paths[2]}
+		s, err := Open(context.Background(), files, Options{MissingRows: true, NoIDs: true})
 		if err != nil || strings.Count(s.Reading.String(), "hold the same values") != c.want {
 			t.Errorf("file %d: %v, %v", c.other, s, err)
 		}

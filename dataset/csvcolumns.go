@@ -7,6 +7,7 @@ import (
 	"math"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,6 +47,9 @@ func (c *csvFile) assign(s *source, o *Options, lim *limits) error {
 		return err
 	}
 	taken := make([]bool, c.fields) // columns that are no features
+	if i := c.find(o.IDs); o.IDs != "" && i >= 0 && !c.holdsTriplets(s, o) {
+		taken[i] = true // it gives no classes
+	}
 	if err := c.assignResult(s, o, taken); err != nil {
 		return err
 	}
@@ -67,17 +71,19 @@ func (c *csvFile) assign(s *source, o *Options, lim *limits) error {
 	return c.chooseFeatures(s, o, taken, lim)
 }
 
-// assignResult takes labels and ids of a file that -out of the command wrote: ids, sample, label and figures. Its ids may have any
-// name. As data it is an error.
+// resultHeader matches the names of the columns, a line each, of files that -out of the command wrote.
+var resultHeader = regexp.MustCompile(`^(.*\n)?sample\nlabel(\n(confidence|remoteness|novelty|class)|$)`)
+
+// assignResult takes labels and ids of a file that -out of the command wrote: ids, sample, label and figures. Its ids may have
+// any name. As data it is an error.
 func (c *csvFile) assignResult(s *source, o *Options, taken []bool) error {
-	i := slices.Index(c.header, "sample")
-	if i < 0 || i > 1 || i+1 >= c.fields || c.header[i+1] != "label" ||
-		i+2 < c.fields && !slices.Contains([]string{"confidence", "remoteness", "novelty", "class"}, c.header[i+2]) {
+	if !resultHeader.MatchString(strings.Join(c.header[:min(4, len(c.header))], "\n")) {
 		return nil
 	}
-	if s.role == roleData && i+2 < c.fields {
-		return errors.New("holds the labels that a fit or a prediction wrote (sample, label, confidence), not data; move it out " +
-			"of the data; in a folder, Options.LeaveOut " + filepath.Base(s.path) + " does")
+	i := slices.Index(c.header, "sample")
+	if s.role == roleData {
+		return errors.New("holds the labels that a fit or a prediction wrote (sample, label, confidence), not data; move it " +
+			"out of the data; in a folder, Options.LeaveOut " + filepath.Base(s.path) + " does")
 	}
 	if s.role != roleLabels {
 		return nil
@@ -119,17 +125,14 @@ func (c *csvFile) chooseLabel(s *source, o *Options, taken []bool) error {
 		}
 	}
 	point := slices.ContainsFunc(c.header, func(h string) bool { return strings.EqualFold(h, "x") })
-	names, ids := labelNames, -1
-	if o.IDs != "" {
-		ids = c.find(o.IDs)
-	}
+	names := labelNames
 	if s.role == roleLabels {
 		names = append(slices.Clip(names), "cluster", "clusters")
 	}
 	for _, name := range names {
 		for i, h := range c.header {
 			switch {
-			case !strings.EqualFold(h, name) || taken[i] || i == ids:
+			case !strings.EqualFold(h, name) || taken[i]:
 				continue
 			case name == "y" && point:
 				s.notes = append(s.notes, fmt.Sprintf("%s: column %s is read as a feature, beside x; if it gives the "+

@@ -143,9 +143,9 @@ func (l *Labeling) Align(other string, ids []string, n int) (rows []int, by stri
 	return rows, "their places", nil
 }
 
-// Common returns the labels of the samples that l and other both have, in the order of l, and what they were found by. Without ids
-// both must have all samples. Ids that count the rows of a file which lacks samples are an error unless [Options.IDs] names them:
-// they may be no more than places.
+// Common returns the labels of the samples that l and other both have, in the order of l, and what they were found by. Without
+// ids both must have all samples. Ids that count the rows of a file which lacks samples are an error unless [Options.IDs] names
+// them: they may be no more than places.
 func (l *Labeling) Common(other *Labeling) (a, b *Labeling, by string, err error) {
 	if l.IDs == nil || other.IDs == nil {
 		rows, by, err := other.Align(l.Path, l.IDs, len(l.Labels))
@@ -164,14 +164,14 @@ func (l *Labeling) Common(other *Labeling) (a, b *Labeling, by string, err error
 	shared := len(rows[0])
 	for _, pair := range [][2]*Labeling{{l, other}, {other, l}} {
 		if x, all := pair[0], len(pair[1].IDs); shared < all && countsRows(x.IDs) && !x.asked {
-			return nil, nil, "", fmt.Errorf("dataset: %s: lacks %d of the %d samples of %s, and its ids in %s count its rows: give "+
-				"Options.IDs %s if they name the samples", x.Path, all-shared, all, pair[1].Path, titleOfName(x.idColumn),
-				strings.TrimPrefix(x.idColumn, "column "))
+			return nil, nil, "", fmt.Errorf("dataset: %s: lacks %d of the %d samples of %s, and its ids in %s "+
+				"count its rows: give Options.IDs %s if they name the samples", x.Path, all-shared, all, pair[1].Path,
+				titleOfName(x.idColumn), strings.TrimPrefix(x.idColumn, "column "))
 		}
 	}
 	if shared == 0 {
-		return nil, nil, "", fmt.Errorf("dataset: %s, %s: no id is in both files (%s, %s, …): write the ids alike in both", l.Path,
-			other.Path, l.IDs[0], other.IDs[0])
+		return nil, nil, "", fmt.Errorf("dataset: %s, %s: no id is in both files (%s, %s, …): write the ids alike in both",
+			l.Path, other.Path, l.IDs[0], other.IDs[0])
 	}
 	return l.take(rows[0]), other.take(rows[1]), other.idColumn, nil
 }

@@ -92,7 +92,8 @@ func (r *Reading) String() string { return strings.Join(r.Lines(), "\n") }
 
 // reading says how the files were read, once they are.
 func (p *plan) reading(set *Set) Reading {
-	r := Reading{LeftOut: p.left, Notes: slices.Concat(p.notes, set.Reading.Notes), Warnings: slices.Concat(p.warnings, set.Reading.Warnings)}
+	r := Reading{LeftOut: p.left, Notes: slices.Concat(p.notes, set.Reading.Notes),
+		Warnings: slices.Concat(p.warnings, set.Reading.Warnings)}
 	for i, v := range p.views {
 		view := &set.Views[i]
 		x := ViewReading{Name: view.Name, Samples: view.Rows, Features: view.Cols, Source: v.origin(),

@@ -17,9 +17,9 @@ import (
 const aboutCompare = `Usage: largemvc compare [flags] A.csv B.csv
 
 Scores two labelings of the same samples against each other, and prints which label of A is which label of B. The labels
-are in the column label (or cluster, class, y …) or in the only column. If both files have ids, those that both have are compared, in any
-order; if neither has, the rows are matched by their places. A missing label (empty, NA, NaN, null …) is an error. The
-files are read like those of -labels.
+are in the column label (or cluster, class, y …) or in the only column. If both files have ids, the samples
+that both have are compared, in any order; if neither has, the rows are matched by their places. A missing label (empty, NA,
+NaN, null …) is an error. The files are read like those of -labels.
 
   largemvc compare monday.csv tuesday.csv
 `

@@ -40,7 +40,8 @@ func TestCompare(t *testing.T) {
 			[]string{"3 of the 5 of A and of the 4 of B, joined by id", "ARI 100.0 %", "2 labels of", "1  b  2       2     2"},
 		},
 		"a part by numbers": {
-			"sample;label\n3;b\n0;a\n", []string{"-id", "sample"}, []string{"2 of the 5 of A and of the 2 of B", "0  a  1       1     1"},
+			"sample;label\n3;b\n0;a\n", []string{"-id", "sample"},
+			[]string{"2 of the 5 of A and of the 2 of B", "0  a  1       1     1"},
 		},
 		"fewer labels": {"id,label\nu,0\nv,0\nw,0\nx,0\ny,0\n", nil, []string{"1 label of", "ARI 0.0 %", "–"}},
 		"gzip and UTF-16": {

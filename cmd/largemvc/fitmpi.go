@@ -269,7 +269,7 @@ func (o *fitOptions) readLabelsOf(ctx context.Context, in *input, lo, hi int) er
 	if o.config.Known != nil {
 		o.config.Known = o.config.Known[lo:hi]
 	}
-	if o.startFile() == "" {
+	if o.startFile() == "" || o.resume != "" {
 		return nil
 	}
 	anchors := o.config.WithDefaults().Anchors
