@@ -262,13 +262,19 @@ func (p *Predictor) checkOrder(views []View) error {
 		list(given), list(p.names))
 }
 
+// changes is how the values of a view were changed: the first line of their description.
+func changes(p view.Prepared) string {
+	about, _, _ := strings.Cut(p.About, "\n")
+	return about
+}
+
 // checkFeatures refuses views that were prepared in another way, and features that have other names than in the training, or the
 // same in another order. Views without names are taken as they stand.
 func (p *Predictor) checkFeatures(views []View) error {
 	for v, x := range views {
-		if about := p.prepared[v].About; x.in.Prepared.About != about {
+		if about, given := changes(p.prepared[v]), changes(x.in.Prepared); given != about {
 			return view.Wrong(v, -1, "largemvc: %s has the preparation %s, the network was trained on %s: prepare the samples "+
-				"by the model (views.Preparations)", x.in.Label(v), cmp.Or(x.in.Prepared.About, "none"), cmp.Or(about, "none"))
+				"by the model (views.Preparations)", x.in.Label(v), cmp.Or(given, "none"), cmp.Or(about, "none"))
 		}
 		trained, given := p.features[v], x.in.Features
 		if trained == nil || given == nil || slices.Equal(trained, given) {

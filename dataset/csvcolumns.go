@@ -54,7 +54,7 @@ func (c *csvFile) assign(s *source, o *Options, lim *limits) error {
 		return err
 	}
 	for i := range taken {
-		if o.leavesOut(c.columnName(i)) || slices.Contains(o.LeaveOut, c.optionName(i)) {
+		if c.leftOut(i, o) {
 			taken[i] = true
 			s.left = append(s.left, Omission{s.path, c.title(i), "by option"})
 		}
@@ -98,7 +98,15 @@ func (c *csvFile) assignResult(s *source, o *Options, taken []bool) error {
 }
 
 // leavesOut tells whether a name is one of those that the options leave out.
-func (o *Options) leavesOut(name string) bool { return matches(o.LeaveOut, name) }
+func (o *Options) leavesOut(name string) bool {
+	return matches(o.LeaveOut, name) || matches(o.LeftOut, name)
+}
+
+// leftOut tells whether a column is one of those; options may name it by its number too.
+func (c *columns) leftOut(i int, o *Options) bool {
+	name := c.optionName(i)
+	return o.leavesOut(c.columnName(i)) || slices.Contains(o.LeaveOut, name) || slices.Contains(o.LeftOut, name)
+}
 
 // matches tells whether a name is one of some, or fits a pattern of them (*, ?, [a-z]).
 func matches(patterns []string, name string) bool {

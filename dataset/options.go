@@ -23,6 +23,8 @@ type Options struct {
 	Labels string
 	// LeaveOut names variables, columns of a table and files of a folder that are not read. Patterns (*, ?, [a-z]) are allowed.
 	LeaveOut []string
+	// LeftOut names what a training left out ([Preparation.LeaveOut]). It is left out too, and the files need not have it.
+	LeftOut []string
 	// IDs names the variable or CSV column with the ids of the samples; a column may be given by its number. Empty: a usual
 	// name, or the first column of a table if its header has no name for it.
 	IDs string

@@ -42,6 +42,7 @@ type Preparation struct {
 	Transform Transform
 	Fill      []float64 // value of each feature in place of NaN; nil without Impute
 	IDF       []float64 // log(1 + n/m) of each feature; nil without TFIDF
+	LeaveOut  []string  // Options.LeaveOut of the training, for Options.LeftOut
 }
 
 // String names the preparation, for example "mean, log1p"; "" if there is none.
@@ -184,9 +185,12 @@ func (r *rawSet) prepare(o *Options) error {
 	}
 	for v := range r.set.Views {
 		view := &r.set.Views[v]
-		p := &Preparation{Impute: o.Impute, Transform: o.Transform["*"]}
+		p := &Preparation{Impute: o.Impute, Transform: o.Transform["*"], LeaveOut: o.LeaveOut}
 		if t, ok := o.Transform[view.Name]; ok {
 			p.Transform = t
+		}
+		if len(o.LeaveOut) > 0 {
+			view.Prepared = p
 		}
 		if p.String() == "" {
 			continue

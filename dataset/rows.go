@@ -38,6 +38,7 @@ type RowSet struct {
 type Rows struct {
 	Name     string
 	Features []string // names of the columns, nil without
+	Prepared *Preparation
 
 	file, variable string // for errors
 	rows, cols     int
@@ -204,6 +205,9 @@ func (s *RowSet) view(ctx context.Context, v *variable, o *Options) (*Rows, erro
 		return nil, err
 	}
 	r := &Rows{Name: v.name, file: in.file, variable: in.name, rows: rows, cols: cols, width: cols, typ: in.typ}
+	if len(o.LeaveOut) > 0 {
+		r.Prepared = &Preparation{LeaveOut: o.LeaveOut}
+	}
 	if in.names != nil && !p.turns(in) {
 		if r.Features, err = in.names(); err != nil {
 			return nil, in.wrap(err)

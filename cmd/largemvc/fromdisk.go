@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,10 +26,12 @@ func (o *predictOptions) modelOfRows() (*largemvc.Predictor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if by, err := views.Preparations(model); err != nil || by != nil {
+	by, err := views.Preparations(model)
+	if err != nil || slices.ContainsFunc(by, func(p *dataset.Preparation) bool { return p.String() != "" }) {
 		return nil, cmp.Or(err, errors.New("the model fills or transforms values, which then must be in memory: leave out "+
 			"-from-disk and -mpi"))
 	}
+	o.prepareBy(by)
 	return model.WithMachine(machine.Options{Workers: o.workers, Device: o.device}), nil
 }
 

@@ -61,3 +61,42 @@ func TestNameOfIDs(t *testing.T) {
 		}
 	}
 }
+
+// TestLeftOutByModel: a model leaves out what its training left out, and no further column.
+func TestLeftOutByModel(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("id,note,x,height,visit\n")
+	for i := range 30 {
+		fmt.Fprintf(&b, "C%02d,text,%d.%d,%d.%d,2024-01-02\n", i, 10*(i%3), i*7%10, -9*(i%3), i*3%10)
+	}
+	data, folder := writeText(t, "d.csv", b.String()), t.TempDir()
+	other := writeText(t, "o.csv", strings.Replace(b.String(), "note", "remark", 1))
+	for _, more := range [][]string{nil, {"-from-disk", "-scratch", folder}, {"-impute", "mean"}} {
+		model := filepath.Join(folder, "m.lmvc")
+		status, _, stderr := runLine(append([]string{"fit", data, "-k", "3", "-epochs", "1", "-quiet", "-leave-out", "note,v*",
+			"-save", model}, more...)...)
+		if status != exitOK {
+			t.Fatal(stderr)
+		}
+		lines := strings.Split(b.String(), "\n")
+		for i, l := range lines[:31] {
+			f := strings.Split(l, ",")
+			lines[i] = strings.Join([]string{f[0], f[2], f[3]}, ",")
+		}
+		for _, path := range []string{data, writeText(t, "less.csv", strings.Join(lines, "\n"))} {
+			status, stdout, stderr := runLine("predict", "-model", model, path, "-quiet")
+			if status != exitOK || !strings.Contains(stdout, "the training left out note, v*") ||
+				strings.Contains(stdout, "warning") {
+				t.Errorf("%v: %s%s", more, stdout, stderr)
+			}
+		}
+		status, stdout, stderr := runLine("predict", "-model", model, other, "-quiet")
+		if status != exitError || stdout != "" || !strings.Contains(stderr, "has texts in column remark") {
+			t.Errorf("%v: %s%s", more, stdout, stderr)
+		}
+	}
+	if status, stdout, stderr := runLine("predict", "-model", filepath.Join(folder, "m.lmvc"), data, "-quiet", "-labels",
+		"note"); status != exitOK || !strings.Contains(stdout, "from column note") {
+		t.Errorf("%s%s", stdout, stderr)
+	}
+}

@@ -25,7 +25,7 @@ func (o *fitOptions) checkResume() error {
 		return nil
 	}
 	for name := range o.given {
-		if !slices.Contains(withResume, name) && !o.flags.inFile(name) {
+		if !slices.Contains(withResume, name) && !o.inFile(name) {
 			return usagef("fit: -%s cannot be given with -resume: the training goes on with its original settings", name)
 		}
 	}
@@ -36,7 +36,8 @@ func (o *fitOptions) checkResume() error {
 var fromFile = []string{"start", "clusters", "seed"}
 
 // inFile reports whether -config gives a field of Config, or one of fromFile.
-func (f *flags) inFile(name string) bool {
+func (o *fitOptions) inFile(name string) bool {
+	f := o.flags
 	return f.filed[name] && slices.Contains(fromFile, name) || slices.ContainsFunc(f.stored, func(a assignment) bool {
 		return flagOf("Config."+a.name) == "-"+name
 	}) && !slices.ContainsFunc(f.fields, func(a assignment) bool { return "set "+a.name == name })

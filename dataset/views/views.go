@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
@@ -46,11 +47,7 @@ func Of(set *dataset.Set) ([]largemvc.View, error) {
 		default:
 			return nil, fmt.Errorf("views: view %d (%q) holds no values", v, view.Name)
 		}
-		about, numbers, err := preparation(view.Prepared)
-		if err != nil {
-			return nil, err
-		}
-		out[v] = out[v].Named(view.Name).WithFeatures(view.Features).WithPreparation(about, numbers)
+		out[v] = out[v].Named(view.Name).WithFeatures(view.Features).WithPreparation(preparation(view.Prepared))
 	}
 	return masked(out, set.Present, set.Samples())
 }
@@ -61,17 +58,25 @@ type kinds struct {
 	Transform string `json:"transform"`
 }
 
-// preparation returns what a model keeps of a preparation: its kinds, and the numbers to fill with before those of TFIDF.
-func preparation(p *dataset.Preparation) (string, []float64, error) {
-	if p == nil {
-		return "", nil, nil
+// preparation returns what a model keeps of a preparation: a line with its kinds and a line with what was left out, and the
+// numbers to fill with before those of TFIDF.
+func preparation(p *dataset.Preparation) (about string, numbers []float64) {
+	if p.String() != "" {
+		text, _ := json.Marshal(kinds{p.Impute.String(), p.Transform.String()}) // texts have JSON
+		about = string(text)
 	}
-	about, err := json.Marshal(kinds{p.Impute.String(), p.Transform.String()})
-	return string(about), slices.Concat(p.Fill, p.IDF), err
+	if p == nil {
+		return "", nil
+	}
+	if len(p.LeaveOut) > 0 {
+		text, _ := json.Marshal(p.LeaveOut)
+		about += "\n" + string(text)
+	}
+	return about, slices.Concat(p.Fill, p.IDF)
 }
 
 // Preparations returns how the views of the training were prepared, for Set.Prepare on new samples; nil if none was. If a view
-// was imputed, the new samples must be read with Options.AllowNaN.
+// was imputed, the new samples must be read with Options.AllowNaN. What was left out is for Options.LeftOut.
 func Preparations(p *largemvc.Predictor) ([]*dataset.Preparation, error) {
 	out := make([]*dataset.Preparation, len(p.ViewNames()))
 	for v := range out {
@@ -79,11 +84,13 @@ func Preparations(p *largemvc.Predictor) ([]*dataset.Preparation, error) {
 		if about == "" {
 			continue
 		}
-		var k kinds
-		if err := json.Unmarshal([]byte(about), &k); err != nil {
-			return nil, fmt.Errorf("views: the preparation of view %d of the model is not known: %q", v, about)
+		k, x := kinds{dataset.NoImpute.String(), dataset.NoTransform.String()}, &dataset.Preparation{}
+		changes, left, _ := strings.Cut(about, "\n")
+		for text, to := range map[string]any{changes: &k, left: &x.LeaveOut} {
+			if err := json.Unmarshal([]byte(text), to); text != "" && err != nil {
+				return nil, fmt.Errorf("views: the preparation of view %d of the model is not known: %q", v, about)
+			}
 		}
-		x := &dataset.Preparation{}
 		for x.Impute.String() != k.Impute && x.Impute < dataset.ImputeMedian {
 			x.Impute++
 		}
@@ -100,7 +107,7 @@ func Preparations(p *largemvc.Predictor) ([]*dataset.Preparation, error) {
 		if x.Transform == dataset.TFIDF {
 			x.IDF = numbers
 		}
-		if again, _, _ := preparation(x); again != about {
+		if again, _ := preparation(x); again != about {
 			return nil, fmt.Errorf("views: the preparation of view %d of the model is not known: %q", v, about)
 		}
 		out[v] = x
@@ -118,7 +125,8 @@ func OfRows(set *dataset.RowSet) ([]largemvc.View, error) {
 	}
 	out := make([]largemvc.View, len(set.Views))
 	for v, rows := range set.Views {
-		out[v] = largemvc.RowsView(rows).Named(rows.Name).WithFeatures(rows.Features)
+		out[v] = largemvc.RowsView(rows).Named(rows.Name).WithFeatures(rows.Features).
+			WithPreparation(preparation(rows.Prepared))
 	}
 	return masked(out, set.Present, set.Samples())
 }

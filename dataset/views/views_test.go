@@ -64,12 +64,13 @@ func TestPreparations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	by := []*dataset.Preparation{{Impute: dataset.ImputeMean, Fill: []float64{1, 2, 3, 4, 5, 6, 7, 8}}, nil}
+	by := []*dataset.Preparation{{Impute: dataset.ImputeMean, Fill: []float64{1, 2, 3, 4, 5, 6, 7, 8},
+		LeaveOut: []string{"note", "a b*"}}, {LeaveOut: []string{"note", "a b*"}}}
 	raw, err := views.Of(set)
 	if err != nil {
 		t.Fatal(err)
 	}
-	set.Views[0].Prepared = by[0]
+	set.Views[0].Prepared, set.Views[1].Prepared = by[0], by[1]
 	x, err := views.Of(set)
 	if err != nil {
 		t.Fatal(err)
