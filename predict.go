@@ -262,17 +262,11 @@ func (p *Predictor) checkOrder(views []View) error {
 		list(given), list(p.names))
 }
 
-// changes is how the values of a view were changed: the first line of their description.
-func changes(p view.Prepared) string {
-	about, _, _ := strings.Cut(p.About, "\n")
-	return about
-}
-
 // checkFeatures refuses views that were prepared in another way, and features that have other names than in the training, or the
 // same in another order. Views without names are taken as they stand.
 func (p *Predictor) checkFeatures(views []View) error {
 	for v, x := range views {
-		if about, given := changes(p.prepared[v]), changes(x.in.Prepared); given != about {
+		if about, given := p.prepared[v].Changes(), x.in.Prepared.Changes(); given != about {
 			return view.Wrong(v, -1, "largemvc: %s has the preparation %s, the network was trained on %s: prepare the samples "+
 				"by the model (views.Preparations)", x.in.Label(v), cmp.Or(given, "none"), cmp.Or(about, "none"))
 		}

@@ -102,7 +102,7 @@ func (o *Options) leavesOut(name string) bool {
 	return matches(o.LeaveOut, name) || matches(o.LeftOut, name)
 }
 
-// leftOut tells whether a column is one of those; options may name it by its number too.
+// leftOut reports whether the options leave out a column, by its name or its number.
 func (c *columns) leftOut(i int, o *Options) bool {
 	name := c.optionName(i)
 	return o.leavesOut(c.columnName(i)) || slices.Contains(o.LeaveOut, name) || slices.Contains(o.LeftOut, name)

@@ -189,9 +189,7 @@ func (r *rawSet) prepare(o *Options) error {
 		if t, ok := o.Transform[view.Name]; ok {
 			p.Transform = t
 		}
-		if len(o.LeaveOut) > 0 {
-			view.Prepared = p
-		}
+		view.Prepared = leavingOut(o)
 		if p.String() == "" {
 			continue
 		}
@@ -215,6 +213,14 @@ func (r *rawSet) prepare(o *Options) error {
 		}
 	}
 	return nil
+}
+
+// leavingOut returns the preparation that leaves out alone; nil if nothing is.
+func leavingOut(o *Options) *Preparation {
+	if len(o.LeaveOut) == 0 {
+		return nil
+	}
+	return &Preparation{LeaveOut: o.LeaveOut}
 }
 
 // fillValues is about how many values learnFill holds.

@@ -204,10 +204,8 @@ func (s *RowSet) view(ctx context.Context, v *variable, o *Options) (*Rows, erro
 	if err != nil {
 		return nil, err
 	}
-	r := &Rows{Name: v.name, file: in.file, variable: in.name, rows: rows, cols: cols, width: cols, typ: in.typ}
-	if len(o.LeaveOut) > 0 {
-		r.Prepared = &Preparation{LeaveOut: o.LeaveOut}
-	}
+	r := &Rows{Name: v.name, file: in.file, variable: in.name, rows: rows, cols: cols, width: cols, typ: in.typ,
+		Prepared: leavingOut(o)}
 	if in.names != nil && !p.turns(in) {
 		if r.Features, err = in.names(); err != nil {
 			return nil, in.wrap(err)

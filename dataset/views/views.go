@@ -84,19 +84,7 @@ func Preparations(p *largemvc.Predictor) ([]*dataset.Preparation, error) {
 		if about == "" {
 			continue
 		}
-		k, x := kinds{dataset.NoImpute.String(), dataset.NoTransform.String()}, &dataset.Preparation{}
-		changes, left, _ := strings.Cut(about, "\n")
-		for text, to := range map[string]any{changes: &k, left: &x.LeaveOut} {
-			if err := json.Unmarshal([]byte(text), to); text != "" && err != nil {
-				return nil, fmt.Errorf("views: the preparation of view %d of the model is not known: %q", v, about)
-			}
-		}
-		for x.Impute.String() != k.Impute && x.Impute < dataset.ImputeMedian {
-			x.Impute++
-		}
-		for x.Transform.String() != k.Transform && x.Transform < dataset.TFIDF {
-			x.Transform++
-		}
+		x := parsed(about)
 		d := len(numbers)
 		if x.Impute != dataset.NoImpute && x.Transform == dataset.TFIDF {
 			d /= 2
@@ -116,6 +104,21 @@ func Preparations(p *largemvc.Predictor) ([]*dataset.Preparation, error) {
 		return nil, nil
 	}
 	return out, nil
+}
+
+// parsed is the inverse of preparation, without numbers. What it does not know it leaves out.
+func parsed(about string) *dataset.Preparation {
+	k, x := kinds{dataset.NoImpute.String(), dataset.NoTransform.String()}, &dataset.Preparation{}
+	changes, left, _ := strings.Cut(about, "\n")
+	_ = json.Unmarshal([]byte(changes), &k)
+	_ = json.Unmarshal([]byte(left), &x.LeaveOut)
+	for x.Impute.String() != k.Impute && x.Impute < dataset.ImputeMedian {
+		x.Impute++
+	}
+	for x.Transform.String() != k.Transform && x.Transform < dataset.TFIDF {
+		x.Transform++
+	}
+	return x
 }
 
 // OfRows is Of for a set whose views stay on disk. It must not be closed while the views are used.
