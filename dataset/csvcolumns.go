@@ -216,7 +216,7 @@ func (c *csvFile) checkFeature(i int, s *source, o *Options, lim *limits) error 
 	case c.header != nil && slices.Contains(resultNames, strings.ToLower(c.header[i])):
 		return fmt.Errorf("has %s, which may be an earlier result: give Options.Labels %s to compare with it, or "+
 			"Options.LeaveOut %[2]s", c.title(i), option)
-	case c.header != nil && slices.Contains(otherIDNames, strings.ToLower(c.header[i])) && c.checkID(i, false, lim) == nil:
+	case c.header != nil && mayNameIDs(c.header[i]) && c.checkID(i, false, lim) == nil:
 		return fmt.Errorf("has different values in %s, which may name the samples: give Options.IDs %s if they do, or "+
 			"Options.LeaveOut %[2]s; a feature needs another name", c.title(i), option)
 	case c.countsSamples(i):

@@ -111,7 +111,8 @@ func quoteIsOpen(line []byte, delimiter byte) bool {
 }
 
 // guessDelimiter looks for what separates the fields of the first line: of the candidates that occur in it outside of
-// quotes, the first that splits the second line into as many fields, else the first. A decimal comma separates none.
+// quotes, the first that splits the second line into as many fields, else the first, else what splits the second line in two. A
+// decimal comma separates none.
 func guessDelimiter(first, second []byte, decimal Decimal) byte {
 	var found []byte
 	for _, d := range []byte("\t;,|") {
@@ -129,8 +130,14 @@ func guessDelimiter(first, second []byte, decimal Decimal) byte {
 	if len(found) > 0 {
 		return found[0]
 	}
-	if countFields(first, ' ') > 1 {
+	if countFields(first, ' ') > 1 || bytes.HasPrefix(second, []byte{'"'}) && countFields(second, ' ') == 2 &&
+		countFields(second, ',') == 1 {
 		return ' '
+	}
+	for _, d := range []byte("\t;") { // one name, and no name for the ids (write.table)
+		if countFields(second, d) == 2 {
+			return d
+		}
 	}
 	if decimal == DecimalComma {
 		return ';'

@@ -173,6 +173,9 @@ func (l *Labeling) Common(other *Labeling) (a, b *Labeling, by string, err error
 		return nil, nil, "", fmt.Errorf("dataset: %s, %s: no id is in both files (%s, %s, …): write the ids alike in both",
 			l.Path, other.Path, l.IDs[0], other.IDs[0])
 	}
+	if err := joinIDs([][]string{l.IDs, other.IDs}).spelled(); err != nil {
+		return nil, nil, "", named(l.Path, err)
+	}
 	return l.take(rows[0]), other.take(rows[1]), other.idColumn, nil
 }
 

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -179,6 +180,7 @@ func (p *plan) warn(set *Set, named bool) {
 		p.warnings = append(p.warnings, fmt.Sprintf("all labels are %s", set.LabelNames[0]))
 	}
 	p.warnOfFormulas()
+	p.warnOfTotals(set)
 	if p.turned && p.why == whyOnly && len(p.views) > 1 {
 		p.warnings = append(p.warnings, fmt.Sprintf("the columns are read as the %d samples, since only their number is the "+
 			"same in all views; Options.Orientation columns confirms it, Options.Orientation rows says that it is wrong", n))
@@ -206,6 +208,31 @@ func (p *plan) warnOfFormulas() {
 			p.warnings = append(p.warnings, fmt.Sprintf("the id %q begins as a formula of a spreadsheet does, and files of "+
 				"results have it as it is: do not open them there", id))
 			return
+		}
+	}
+}
+
+// fewestTotalled is the number of rows from which a last row that is the sum of the others is no chance.
+const fewestTotalled = 10
+
+// warnOfTotals adds tables whose last row is the sum of the rows above it.
+func (p *plan) warnOfTotals(set *Set) {
+	for v := range set.Views {
+		x := &set.Views[v]
+		if !p.views[v].fromTable || x.Sparse != nil || x.Cols < 2 || x.Rows < fewestTotalled {
+			continue
+		}
+		totals, j := true, 0
+		for ; totals && j < x.Cols; j++ {
+			sum, size := 0.0, 0.0
+			for i := range x.Rows - 1 {
+				sum, size = sum+x.At(i, j), size+math.Abs(x.At(i, j))
+			}
+			totals = size > 0 && math.Abs(sum-x.At(x.Rows-1, j)) <= 1e-4*size
+		}
+		if totals {
+			p.warnings = append(p.warnings, fmt.Sprintf("the last row of %s is the sum of the rows above it: take it out if it "+
+				"has totals", p.views[v].origin()))
 		}
 	}
 }
