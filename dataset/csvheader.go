@@ -47,12 +47,12 @@ func (c *csvFile) chooseHeader(first, second, comment []byte, s *source, o *Opti
 		c.skip++
 		return c.secondNames(below, o)
 	}
-	return twoLevels(names, below, line != sampleLine || entries || o.Header != AutoHeader)
+	return line.twoLevels(names, below, entries, o)
 }
 
 // twoLevels returns an error if the first two lines may be names of two levels, unless something else says what they are.
-func twoLevels(names, below [][]byte, known bool) error {
-	if known || !twoLines(names, below) {
+func (l firstLine) twoLevels(names, below [][]byte, entries bool, o *Options) error {
+	if l != sampleLine || entries || o.Header != AutoHeader || !twoLines(names, below) {
 		return nil
 	}
 	return fmt.Errorf("has two first lines that may name the columns, as pandas writes names of two levels (%s, and below %s): "+

@@ -130,17 +130,25 @@ func guessDelimiter(first, second []byte, decimal Decimal) byte {
 	if len(found) > 0 {
 		return found[0]
 	}
-	if countFields(first, ' ') > 1 || bytes.HasPrefix(second, []byte{'"'}) && countFields(second, ' ') == 2 &&
-		countFields(second, ',') == 1 {
+	if countFields(first, ' ') > 1 {
 		return ' '
 	}
-	for _, d := range []byte("\t;") { // one name, and no name for the ids (write.table)
-		if countFields(second, d) == 2 {
-			return d
-		}
+	if d := splitsInTwo(second); d != 0 {
+		return d
 	}
 	if decimal == DecimalComma {
 		return ';'
 	}
 	return ','
+}
+
+// splitsInTwo returns what splits a line in two, but for a comma, below one name alone (write.table); 0 without. Blanks do so
+// after a quote.
+func splitsInTwo(line []byte) byte {
+	for _, d := range []byte("\t; ") {
+		if countFields(line, d) == 2 && (d != ' ' || line[0] == '"' && countFields(line, ',') == 1) {
+			return d
+		}
+	}
+	return 0
 }

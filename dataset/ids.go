@@ -57,12 +57,7 @@ func (c *csvFile) chooseID(s *source, o *Options, taken []bool, lim *limits) err
 			taken[chosen], c.roles.id = true, chosen
 		}
 	}
-	for i := range c.header {
-		if i == 0 && c.unnamedFirst() || i > 0 && c.savedIndex(i) {
-			named = append(named, i)
-		}
-	}
-	for _, i := range named {
+	for _, i := range append(named, c.unnamedIDs()...) {
 		if !taken[i] {
 			taken[i] = true
 			s.left = append(s.left, Omission{s.path, c.title(i), why})
@@ -129,17 +124,22 @@ func (c *csvFile) unnamedFirst() bool {
 	return len(c.header) > 0 && (c.fields > 1 || c.lists) && pandasName.MatchString(c.header[0])
 }
 
+// unnamedIDs are the columns without a name that name samples: the first one, and others that count the rows.
+func (c *csvFile) unnamedIDs() (unnamed []int) {
+	for i, name := range c.header {
+		if i == 0 && c.unnamedFirst() || i > 0 && pandasName.MatchString(name) && c.countsSamples(i) {
+			unnamed = append(unnamed, i)
+		}
+	}
+	return unnamed
+}
+
 // pandasName matches the name that pandas gives a column without a name: an index that was saved and read as a column.
 var pandasName = regexp.MustCompile(`^(Unnamed: \d+(\.\d+)*)?$`)
 
 // mayNameIDs reports whether a name may be one of ids, or is none.
 func mayNameIDs(name string) bool {
 	return slices.Contains(otherIDNames, strings.ToLower(name)) || pandasName.MatchString(name)
-}
-
-// savedIndex reports whether a column counts the rows and has no name.
-func (c *csvFile) savedIndex(i int) bool {
-	return pandasName.MatchString(c.header[i]) && c.countsSamples(i)
 }
 
 // idColumn is the name of the column of ids of a table; empty without one.

@@ -242,20 +242,15 @@ func (p *plan) warnOfTotals(set *Set) {
 func (r *rawSet) warnOfTwins() {
 	set := r.set
 	var compare suspect.Comparer
-	held := make([]suspect.Rows, len(set.Views)) // files may hold thousands of views
-	for v := range set.Views {
-		held[v] = valuesOf(&set.Views[v])
-	}
+	all := suspect.All(set.Samples())
 	for v := range set.Views {
 		b := &set.Views[v]
-		count := valuesOf(b).count()
-		all := suspect.All((count + pieceValues - 1) / pieceValues)
 		for u := range v {
 			a := &set.Views[u]
-			if a.Rows != b.Rows || a.Cols != b.Cols || !samePlaces(a.Sparse, b.Sparse) || valuesOf(a).count() != count {
+			if a.Rows != b.Rows || a.Cols != b.Cols || !samePlaces(a.Sparse, b.Sparse) {
 				continue
 			}
-			factor, same := compare.Twin(held[u], held[v], min(count, pieceValues), all)
+			factor, same := compare.Twin(allRows{a}, allRows{b}, a.Cols, all)
 			if !same {
 				continue
 			}
@@ -278,37 +273,11 @@ func samePlaces(x, y *CSR) bool {
 	return slices.Equal(x.RowPtr, y.RowPtr) && slices.Equal(x.Col, y.Col)
 }
 
-// valuePieces are the values that a view holds, in rows of pieceValues; what is beyond the last value is zero.
-type valuePieces struct {
-	float32s []float32
-	float64s []float64
-}
+// allRows are the rows of a view, the absent ones too.
+type allRows struct{ *View }
 
-const pieceValues = 4096
-
-func valuesOf(v *View) valuePieces {
-	if v.Sparse != nil {
-		return valuePieces{v.Sparse.Float32, v.Sparse.Float64}
-	}
-	return valuePieces{v.Float32, v.Float64}
-}
-
-func (p valuePieces) count() int { return len(p.float32s) + len(p.float64s) } // one of them is empty
-
-// Has says that all values are there.
-func (p valuePieces) Has(int) bool { return true }
-
-// Row writes piece i to dst.
-func (p valuePieces) Row(i int, dst []float64) {
-	clear(dst)
-	if p.float64s != nil {
-		copy(dst, p.float64s[i*pieceValues:])
-		return
-	}
-	for j, x := range p.float32s[i*pieceValues : min((i+1)*pieceValues, len(p.float32s))] {
-		dst[j] = float64(x)
-	}
-}
+// Has says that all rows are there.
+func (allRows) Has(int) bool { return true }
 
 // wideFactor is from how many features a sample on a matrix that could be read either way is thought to be turned.
 const wideFactor = 10
