@@ -134,7 +134,7 @@ func (r *rawSet) place(v, row, col int) string {
 		if x.transposed {
 			row, col = col, row
 		}
-		at += fmt.Sprintf(", which is line %d, %s of the file", x.line(row), titled(x.column(col)))
+		at += fmt.Sprintf(", which is line %d, %s of the file", x.line(row), titleOfName(x.column(col)))
 	}
 	return at
 }
@@ -145,19 +145,11 @@ func (r *rawSet) placeOfRow(v, row int) string {
 	switch x := r.vars[v]; {
 	case x.line == nil:
 	case x.transposed:
-		at += fmt.Sprintf(", which is %s of the file", titled(x.column(r.fileRow(v, row))))
+		at += fmt.Sprintf(", which is %s of the file", titleOfName(x.column(r.fileRow(v, row))))
 	case !r.turned:
 		at += fmt.Sprintf(", which is line %d of the file", x.line(r.fileRow(v, row)))
 	}
 	return at
-}
-
-// titled is the name of a column in a sentence.
-func titled(name string) string {
-	if strings.HasPrefix(name, "column ") {
-		return name
-	}
-	return "column " + name
 }
 
 // fileRow is the row of the file that row of a view comes from.
