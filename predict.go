@@ -266,9 +266,9 @@ func (p *Predictor) checkOrder(views []View) error {
 // same in another order. Views without names are taken as they stand.
 func (p *Predictor) checkFeatures(views []View) error {
 	for v, x := range views {
-		if about := p.prepared[v].About; x.in.Prepared.About != about {
+		if about, given := p.prepared[v].Changes(), x.in.Prepared.Changes(); given != about {
 			return view.Wrong(v, -1, "largemvc: %s has the preparation %s, the network was trained on %s: prepare the samples "+
-				"by the model (views.Preparations)", x.in.Label(v), cmp.Or(x.in.Prepared.About, "none"), cmp.Or(about, "none"))
+				"by the model (views.Preparations)", x.in.Label(v), cmp.Or(given, "none"), cmp.Or(about, "none"))
 		}
 		trained, given := p.features[v], x.in.Features
 		if trained == nil || given == nil || slices.Equal(trained, given) {

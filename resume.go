@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"gonum.org/v1/gonum/mat"
@@ -63,6 +64,10 @@ func (s *resumed) allows(c *Config) error {
 	if !s.fit.ExtraLoss && c.ExtraLoss != nil {
 		return errors.New("the training had no ExtraLoss")
 	}
+	full := c.WithDefaults()
+	full.forSamples(s.fit.Samples)
+	adaptNeighbors(&full, c, s.fit.Samples)
+	c = &full
 	if c.Epochs != s.config.Epochs && c.Restarts > 1 {
 		return fmt.Errorf("with restarts Config.Epochs cannot change: it was %d and is %d now", s.config.Epochs, c.Epochs)
 	}
@@ -109,10 +114,14 @@ func sameSettings(was, is *Config) error {
 			return fmt.Errorf("%s was %s and is %s now", name, moduleType(a), moduleType(b))
 		}
 	}
+	var changed []string
 	for _, name := range slices.Sorted(maps.Keys(flat[0])) {
 		if a, b := flat[0][name], flat[1][name]; a != b {
-			return fmt.Errorf("%s was %v and is %v now", name, a, cmp.Or(b, "gone"))
+			changed = append(changed, fmt.Sprintf("%s was %v and is %v now", name, a, cmp.Or(b, "gone")))
 		}
+	}
+	if changed != nil {
+		return errors.New(strings.Join(changed, ", "))
 	}
 	return nil
 }

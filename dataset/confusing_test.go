@@ -229,6 +229,57 @@ func TestTwins(t *testing.T) {
 	}
 }
 
+// TestTwinsOfSomeSamples: the values of the samples that have the views are compared.
+func TestTwinsOfSomeSamples(t *testing.T) {
+	paths := tables(t, "a,b\n1,2\n,\n5,6\n", "c,d\n1,2\n,\n5,6\n", "e\n1\n2\n3\n", "c,d\n,\n1,2\n5,6\n")
+	for _, c := range []struct {
+		other, want int
+	}{{1, 1}, {3, 0}} {
+		files := []string{paths[0], paths[c.other], paths[2]}
+		s, err := Open(context.Background(), files, Options{MissingRows: true, NoIDs: true})
+		if err != nil || strings.Count(s.Reading.String(), "hold the same values") != c.want {
+			t.Errorf("file %d: %v, %v", c.other, s, err)
+		}
+	}
+}
+
+// TestLabelsOfR: write.table gives the labels a name and the ids none.
+func TestLabelsOfR(t *testing.T) {
+	for _, text := range []string{"\"x\"\n\"r 1\" \"b\"\n\"r 2\" \"a\"\n", "x\nr 1\tb\nr 2\ta\n", "x\nr 1;b\nr 2;a\n"} {
+		l, err := ReadLabels(context.Background(), tables(t, text)[0], Options{})
+		if err != nil || strings.Join(l.IDs, ",") != "r 1,r 2" || strings.Join(l.Names, ",") != "a,b" || l.Column != "x" {
+			t.Errorf("%q: %+v, %v", text, l, err)
+		}
+	}
+}
+
+// TestTotals: a last row of sums gives a warning.
+func TestTotals(t *testing.T) {
+	rows := "a,b\n" + strings.Repeat("1.5,0\n2,.25\n0,3\n", 4)
+	for last, want := range map[string]int{"14,13\n": 1, "14,13.5\n": 0, "-14,-13\n": 0} {
+		s := mustRead(t, "t.csv", []byte(rows+last), Options{})
+		if got := strings.Count(s.Reading.String(), "the last row of t.csv is the sum"); got != want {
+			t.Errorf("%q: %d warnings", last, got)
+		}
+	}
+}
+
+// TestSpelling: ids that only some files have, and that differ in spelling alone, are an error.
+func TestSpelling(t *testing.T) {
+	for other, want := range map[string]string{
+		"id,b\n01,1\n2,2\n": `("1" and "01")`, "id,b\nP1,1\n2,2\n": "", "id,b\n10,1\n2,2\n": "", "id,b\n1,1\n": "",
+		"id,b\nx,1\n2,2\n": `("X" and "x")`, "id,b\n1,1\n01,2\n": "",
+	} {
+		_, err := Open(context.Background(), tables(t, "id,a\n1,1\n2,2\nX,3\n", other), Options{MissingRows: true})
+		if want == "" && err != nil {
+			t.Errorf("%q: %v", other, err)
+		}
+		if want != "" {
+			wantError(t, err, "spells ids otherwise", want)
+		}
+	}
+}
+
 // TestIDsThatCount: a column id is no index, even where it counts: ids that no other file has are an error.
 func TestIDsThatCount(t *testing.T) {
 	named := "id,a\n02,1\n00,2\n01,3\n"

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -78,10 +77,6 @@ func (s *source) listCSV(f io.ReaderAt, gz bool, o *Options, lim *limits) error 
 	note(c.inComment, "the last comment before the data names the columns")
 	note(c.comma, "its numbers have a decimal comma")
 	note(c.latin1, "it has bytes that are no UTF-8, and is read as Latin-1")
-	if s.role == roleData && c.isOwnLabels() {
-		return errors.New("holds the labels that a fit or a prediction wrote (sample, label, near, next), not data; " +
-			"move it out of the data; in a folder, Options.LeaveOut " + filepath.Base(s.path) + " does")
-	}
 	if o.Orientation == ColumnsAreSamples && s.role == roleData {
 		return c.assignTurned(s, o, lim)
 	}
@@ -104,12 +99,6 @@ func openGzip(f io.Reader, lim *limits) (io.Reader, error) {
 		return nil, err
 	}
 	return textfile.Decode(b)
-}
-
-// isOwnLabels recognises a file that the command's -out wrote.
-func (c *csvFile) isOwnLabels() bool {
-	i := slices.Index(c.header, "sample")
-	return i >= 0 && i <= 1 && len(c.header) >= i+4 && slices.Equal(c.header[i:i+4], []string{"sample", "label", "near", "next"})
 }
 
 // scan finds delimiter, header, records, fields, and what the fields of each column look like.

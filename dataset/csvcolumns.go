@@ -2,9 +2,12 @@ package dataset
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"path"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,8 +47,14 @@ func (c *csvFile) assign(s *source, o *Options, lim *limits) error {
 		return err
 	}
 	taken := make([]bool, c.fields) // columns that are no features
+	if i := c.find(o.IDs); o.IDs != "" && i >= 0 && !c.holdsTriplets(s, o) {
+		taken[i] = true // it gives no classes
+	}
+	if err := c.assignResult(s, o, taken); err != nil {
+		return err
+	}
 	for i := range taken {
-		if o.leavesOut(c.columnName(i)) || slices.Contains(o.LeaveOut, c.optionName(i)) {
+		if c.leftOut(i, o) {
 			taken[i] = true
 			s.left = append(s.left, Omission{s.path, c.title(i), "by option"})
 		}
@@ -62,8 +71,42 @@ func (c *csvFile) assign(s *source, o *Options, lim *limits) error {
 	return c.chooseFeatures(s, o, taken, lim)
 }
 
+// resultHeader matches the names of the columns, a line each, of files that -out of the command wrote.
+var resultHeader = regexp.MustCompile(`^(.*\n)?sample\nlabel(\n(confidence|remoteness|novelty|class)|$)`)
+
+// assignResult takes labels and ids of a file that -out of the command wrote: ids, sample, label and figures. Its ids may have
+// any name. As data it is an error.
+func (c *csvFile) assignResult(s *source, o *Options, taken []bool) error {
+	if !resultHeader.MatchString(strings.Join(c.header[:min(4, len(c.header))], "\n")) {
+		return nil
+	}
+	i := slices.Index(c.header, "sample")
+	if s.role == roleData {
+		return errors.New("holds the labels that a fit or a prediction wrote (sample, label, confidence), not data; move it " +
+			"out of the data; in a folder, Options.LeaveOut " + filepath.Base(s.path) + " does")
+	}
+	if s.role != roleLabels {
+		return nil
+	}
+	if o.Labels == "" && !o.NoLabels {
+		c.roles.label, taken[i+1] = i+1, true
+	}
+	if at := c.find(o.IDs); !o.NoIDs && (o.IDs == "" || at < 0 || at == i) { // sample counts the rows
+		c.roles.id, taken[0] = 0, true
+	}
+	return nil
+}
+
 // leavesOut tells whether a name is one of those that the options leave out.
-func (o *Options) leavesOut(name string) bool { return matches(o.LeaveOut, name) }
+func (o *Options) leavesOut(name string) bool {
+	return matches(o.LeaveOut, name) || matches(o.LeftOut, name)
+}
+
+// leftOut reports whether the options leave out a column, by its name or its number.
+func (c *columns) leftOut(i int, o *Options) bool {
+	name := c.optionName(i)
+	return o.leavesOut(c.columnName(i)) || slices.Contains(o.LeaveOut, name) || slices.Contains(o.LeftOut, name)
+}
 
 // matches tells whether a name is one of some, or fits a pattern of them (*, ?, [a-z]).
 func matches(patterns []string, name string) bool {
@@ -173,7 +216,7 @@ func (c *csvFile) checkFeature(i int, s *source, o *Options, lim *limits) error 
 	case c.header != nil && slices.Contains(resultNames, strings.ToLower(c.header[i])):
 		return fmt.Errorf("has %s, which may be an earlier result: give Options.Labels %s to compare with it, or "+
 			"Options.LeaveOut %[2]s", c.title(i), option)
-	case c.header != nil && slices.Contains(otherIDNames, strings.ToLower(c.header[i])) && c.checkID(i, false, lim) == nil:
+	case c.header != nil && mayNameIDs(c.header[i]) && c.checkID(i, false, lim) == nil:
 		return fmt.Errorf("has different values in %s, which may name the samples: give Options.IDs %s if they do, or "+
 			"Options.LeaveOut %[2]s; a feature needs another name", c.title(i), option)
 	case c.countsSamples(i):

@@ -39,15 +39,25 @@ func (c *csvFile) chooseHeader(first, second, comment []byte, s *source, o *Opti
 	switch {
 	case line == unclearLine && o.Header == AutoHeader && entries && !hasWord(names):
 	case line == unclearLine && o.Header == AutoHeader:
-		return fmt.Errorf("has a first line that may name the columns or be a sample (%s): give Options.Header yes or "+
-			"Options.Header no", someNames(asTexts(names)))
+		return &curedError{fmt.Errorf("has a first line that may name the columns or be a sample (%s): give Options.Header yes "+
+			"or Options.Header no", someNames(asTexts(names))), [][2]string{{"Options.Header", "yes"}}}
 	case line.names(o.Header):
 		c.nameColumns(names)
 		c.textHeader = line == textLine && o.Header == AutoHeader
 		c.skip++
 		return c.secondNames(below, o)
 	}
-	return nil
+	return line.twoLevels(names, below, entries, o)
+}
+
+// twoLevels returns an error if the first two lines may be names of two levels, unless something else says what they are.
+func (l firstLine) twoLevels(names, below [][]byte, entries bool, o *Options) error {
+	if l != sampleLine || entries || o.Header != AutoHeader || !twoLines(names, below) {
+		return nil
+	}
+	return fmt.Errorf("has two first lines that may name the columns, as pandas writes names of two levels (%s, and below %s): "+
+		"give each column one name of its own, or, if they are samples, give Options.Header no", someNames(asTexts(names)),
+		someNames(asTexts(below)))
 }
 
 // secondNames returns an error if the line below a header that repeats a name may hold further names, as pandas writes them for
@@ -194,6 +204,26 @@ func startsAgain(x []float64) bool {
 	}
 	return runs > 1
 }
+
+// twoLines reports whether two lines of whole numbers may be the two levels of names: runs of one number that rise from run to
+// run, above numbers that rise in each run from one begin.
+func twoLines(first, second [][]byte) bool {
+	n := len(first)
+	if n < 4 || n != len(second) || slices.ContainsFunc(append(slices.Clone(first), second...), notDigits) {
+		return false
+	}
+	x, y := make([]float64, n), make([]float64, n)
+	for i := range first {
+		x[i], _ = parseNumber(first[i])
+		y[i], _ = parseNumber(second[i])
+		if i > 0 && x[i] != x[i-1] && (x[i] < x[i-1] || y[i] != y[0]) || i > 0 && x[i] == x[i-1] && y[i] <= y[i-1] {
+			return false
+		}
+	}
+	return startsAgain(y) || x[0] == x[n-1] && counts(y)
+}
+
+func notDigits(f []byte) bool { return !isDigits(f) }
 
 // hasWord reports whether a field is a text.
 func hasWord(record [][]byte) bool {

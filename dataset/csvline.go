@@ -111,7 +111,8 @@ func quoteIsOpen(line []byte, delimiter byte) bool {
 }
 
 // guessDelimiter looks for what separates the fields of the first line: of the candidates that occur in it outside of
-// quotes, the first that splits the second line into as many fields, else the first. A decimal comma separates none.
+// quotes, the first that splits the second line into as many fields, else the first, else what splits the second line in two. A
+// decimal comma separates none.
 func guessDelimiter(first, second []byte, decimal Decimal) byte {
 	var found []byte
 	for _, d := range []byte("\t;,|") {
@@ -132,8 +133,22 @@ func guessDelimiter(first, second []byte, decimal Decimal) byte {
 	if countFields(first, ' ') > 1 {
 		return ' '
 	}
+	if d := splitsInTwo(second); d != 0 {
+		return d
+	}
 	if decimal == DecimalComma {
 		return ';'
 	}
 	return ','
+}
+
+// splitsInTwo returns what splits a line in two, but for a comma, below one name alone (write.table); 0 without. Blanks do so
+// after a quote.
+func splitsInTwo(line []byte) byte {
+	for _, d := range []byte("\t; ") {
+		if countFields(line, d) == 2 && (d != ' ' || line[0] == '"' && countFields(line, ',') == 1) {
+			return d
+		}
+	}
+	return 0
 }

@@ -25,7 +25,7 @@ func (c *csvFile) assignTurned(s *source, o *Options, lim *limits) error {
 	}
 	for i := first; i < c.fields; i++ {
 		switch {
-		case o.leavesOut(c.columnName(i)) || slices.Contains(o.LeaveOut, c.optionName(i)):
+		case c.leftOut(i, o):
 			s.left = append(s.left, Omission{s.path, c.title(i), "by option"})
 		case c.isEmpty(i):
 			s.left = append(s.left, Omission{s.path, c.title(i), "it is empty and has no name"})

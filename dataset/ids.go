@@ -57,10 +57,7 @@ func (c *csvFile) chooseID(s *source, o *Options, taken []bool, lim *limits) err
 			taken[chosen], c.roles.id = true, chosen
 		}
 	}
-	if c.unnamedFirst() {
-		named = append(named, 0)
-	}
-	for _, i := range named {
+	for _, i := range append(named, c.unnamedIDs()...) {
 		if !taken[i] {
 			taken[i] = true
 			s.left = append(s.left, Omission{s.path, c.title(i), why})
@@ -82,6 +79,9 @@ func (c *csvFile) namedIDs(s *source, o *Options, taken []bool) (named []int) {
 
 // idOf returns the column of the ids, −1 without; named are those with a name of ids.
 func (c *csvFile) idOf(named []int, taken []bool, o *Options) (int, error) {
+	if c.roles.id >= 0 {
+		return c.roles.id, nil
+	}
 	if o.IDs != "" {
 		if err := c.once(o.IDs); err != nil {
 			return 0, err
@@ -107,12 +107,12 @@ func (c *csvFile) idOf(named []int, taken []bool, o *Options) (int, error) {
 
 // soleID returns the index of id among names of ids, or of the only name; −1 if there is none. what are the things named.
 func soleID(what string, names []string) (int, error) {
-	for k, name := range names {
-		if len(names) == 1 || strings.EqualFold(name, "id") {
-			return k, nil
-		}
+	isID := func(name string) bool { return len(names) == 1 || strings.EqualFold(name, "id") }
+	k := slices.IndexFunc(names, isID)
+	if k >= 0 && !slices.ContainsFunc(names[k+1:], isID) {
+		return k, nil
 	}
-	if len(names) > 1 {
+	if len(names) > 0 {
 		return 0, fmt.Errorf("has several %s with names of ids (%s): give Options.IDs the one that names the samples", what,
 			someNames(names))
 	}
@@ -121,7 +121,33 @@ func soleID(what string, names []string) (int, error) {
 
 // unnamedFirst tells whether the first column has no name below a header: the index of pandas, or the row names of R.
 func (c *csvFile) unnamedFirst() bool {
-	return len(c.header) > 0 && (c.fields > 1 || c.lists) && (c.header[0] == "" || strings.EqualFold(c.header[0], "unnamed: 0"))
+	return len(c.header) > 0 && (c.fields > 1 || c.lists) && pandasName.MatchString(c.header[0])
+}
+
+// unnamedIDs are the columns without a name that name samples: the first one, and others that count the rows.
+func (c *csvFile) unnamedIDs() (unnamed []int) {
+	for i, name := range c.header {
+		if i == 0 && c.unnamedFirst() || i > 0 && pandasName.MatchString(name) && c.countsSamples(i) {
+			unnamed = append(unnamed, i)
+		}
+	}
+	return unnamed
+}
+
+// pandasName matches the name that pandas gives a column without a name: an index that was saved and read as a column.
+var pandasName = regexp.MustCompile(`^(Unnamed: \d+(\.\d+)*)?$`)
+
+// mayNameIDs reports whether a name may be one of ids, or is none.
+func mayNameIDs(name string) bool {
+	return slices.Contains(otherIDNames, strings.ToLower(name)) || pandasName.MatchString(name)
+}
+
+// idColumn is the name of the column of ids of a table; empty without one.
+func (s *source) idColumn() string {
+	if c := s.text; c != nil && c.roles.id > 0 || c != nil && c.roles.id == 0 && !c.unnamedFirst() {
+		return c.columnName(c.roles.id)
+	}
+	return ""
 }
 
 // checkOtherIDs refuses a column of a file of labels that may name the samples and has no name of ids. One that counts the rows
@@ -360,4 +386,32 @@ func (j *join) names(samples []int) string {
 		ids = append(ids, j.ids[i])
 	}
 	return someNames(ids)
+}
+
+// zerosBefore matches zeros before a number.
+var zerosBefore = regexp.MustCompile(`(^|\D)0+(\d)`)
+
+// spelled returns an error if two ids, which no file has both, differ in case, blanks or zeros before numbers alone.
+func (j *join) spelled() error {
+	seen := map[string]int{}
+	for _, lack := range j.lack {
+		for _, i := range lack {
+			short := zerosBefore.ReplaceAllString(strings.ToLower(strings.TrimSpace(j.ids[i])), "$1$2")
+			if other, ok := seen[short]; ok && other != i && !j.together(i, other) {
+				return fmt.Errorf("spells ids otherwise than another file (%q and %q): write the ids of a sample alike",
+					j.ids[min(i, other)], j.ids[max(i, other)])
+			}
+			seen[short] = i
+		}
+	}
+	return nil
+}
+
+// together reports whether a file has two samples.
+func (j *join) together(a, b int) bool {
+	return slices.ContainsFunc(j.lack, func(lack []int) bool {
+		_, lacksA := slices.BinarySearch(lack, a)
+		_, lacksB := slices.BinarySearch(lack, b)
+		return !lacksA && !lacksB
+	})
 }

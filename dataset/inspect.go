@@ -179,15 +179,7 @@ func (r *Report) fill(p *plan, o *Options) {
 
 // entries calls each for the values of row i, of a sparse view for its entries.
 func (v *View) entries(i int, each func(j int, x float64)) {
-	if c := v.Sparse; c != nil {
-		for k := c.RowPtr[i]; k < c.RowPtr[i+1]; k++ {
-			each(int(c.Col[k]), c.value(k))
-		}
-		return
-	}
-	for j := range v.Cols {
-		each(j, v.At(i, j))
-	}
+	v.entriesBetween(i, 0, v.Cols, each)
 }
 
 // String is a table of the report.

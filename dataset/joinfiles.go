@@ -191,7 +191,10 @@ func (p *plan) apply(j *join, with []*source, o *Options) error {
 		}
 		about = append(about, origin)
 	}
-	p.joined = j
+	if err := j.spelled(); err != nil {
+		return named(with[0].path, err)
+	}
+	p.joined, p.idColumn = j, with[0].idColumn()
 	verb := "from "
 	if len(with) > 1 {
 		verb = "the rows are joined by "
@@ -202,6 +205,14 @@ func (p *plan) apply(j *join, with []*source, o *Options) error {
 
 // checkLack refuses a file that lacks samples, unless they may be absent from it.
 func (p *plan) checkLack(s *source, j *join, lack []int, o *Options) error {
+	held := 0
+	for _, l := range j.lack {
+		held += len(j.ids) - len(l)
+	}
+	if held == len(j.ids) {
+		return fmt.Errorf("dataset: %s: no id is in two files (it lacks %s): write the ids alike in all files, or put parts "+
+			"of one table into one file. Options.IDs none matches the files by their places", s.path, j.names(lack))
+	}
 	if (o.MissingRows || p.mask != nil || s.of != nil) && p.holdsView(s) && !p.givesLabels(s) {
 		return nil
 	}
@@ -211,14 +222,6 @@ func (p *plan) checkLack(s *source, j *join, lack []int, o *Options) error {
 	}
 	if s.role == roleMask {
 		cure = "add them with 0 and 1 for each view"
-	}
-	held := 0
-	for _, l := range j.lack {
-		held += len(j.ids) - len(l)
-	}
-	if held == len(j.ids) {
-		return fmt.Errorf("dataset: %s: no id is in two files (it lacks %s): write the ids alike in all files, or put parts "+
-			"of one table into one file. Options.IDs none matches the files by their places", s.path, j.names(lack))
 	}
 	return fmt.Errorf("dataset: %s: lacks %d of the %d samples that the files have, %s among others; %s. Options.IDs none "+
 		"matches the files by their places", s.path, len(lack), len(j.ids), j.names(lack), cure)

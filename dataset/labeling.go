@@ -17,6 +17,7 @@ type Labeling struct {
 	IDs    []string // nil without
 
 	idColumn string
+	asked    bool // the options name the ids
 }
 
 // ReadLabels reads the labels in one file of any format, as [Open] reads a file of labels. [Options.Labels] names their column.
@@ -55,7 +56,7 @@ func (p *plan) readLabeling(path string, o *Options) (*Labeling, error) {
 	if in := s.modality[v]; in != nil {
 		ids, in.ids = in, in.index
 	}
-	l := &Labeling{Path: path, Column: v.name}
+	l := &Labeling{Path: path, Column: v.name, asked: o.IDs != ""}
 	n := v.labelLen()
 	if n == 0 {
 		n, _, _ = v.shape2()
@@ -140,6 +141,53 @@ func (l *Labeling) Align(other string, ids []string, n int) (rows []int, by stri
 		rows[i] = i
 	}
 	return rows, "their places", nil
+}
+
+// Common returns the labels of the samples that l and other both have, in the order of l, and what they were found by. Without
+// ids both must have all samples. Ids that count the rows of a file which lacks samples are an error unless [Options.IDs] names
+// them: they may be no more than places.
+func (l *Labeling) Common(other *Labeling) (a, b *Labeling, by string, err error) {
+	if l.IDs == nil || other.IDs == nil {
+		rows, by, err := other.Align(l.Path, l.IDs, len(l.Labels))
+		return l, other.take(rows), by, err
+	}
+	at := make(map[string]int, len(other.IDs))
+	for k, id := range other.IDs {
+		at[id] = k
+	}
+	var rows [2][]int
+	for i, id := range l.IDs {
+		if k, ok := at[id]; ok {
+			rows[0], rows[1] = append(rows[0], i), append(rows[1], k)
+		}
+	}
+	shared := len(rows[0])
+	for _, pair := range [][2]*Labeling{{l, other}, {other, l}} {
+		if x, all := pair[0], len(pair[1].IDs); shared < all && countsRows(x.IDs) && !x.asked {
+			return nil, nil, "", fmt.Errorf("dataset: %s: lacks %d of the %d samples of %s, and its ids in %s "+
+				"count its rows: give Options.IDs %s if they name the samples", x.Path, all-shared, all, pair[1].Path,
+				titleOfName(x.idColumn), strings.TrimPrefix(x.idColumn, "column "))
+		}
+	}
+	if shared == 0 {
+		return nil, nil, "", fmt.Errorf("dataset: %s, %s: no id is in both files (%s, %s, …): write the ids alike in both",
+			l.Path, other.Path, l.IDs[0], other.IDs[0])
+	}
+	if err := joinIDs([][]string{l.IDs, other.IDs}).spelled(); err != nil {
+		return nil, nil, "", named(l.Path, err)
+	}
+	return l.take(rows[0]), other.take(rows[1]), other.idColumn, nil
+}
+
+// take returns the labels of some rows.
+func (l *Labeling) take(rows []int) *Labeling {
+	labels := make([]int, len(rows))
+	for i, row := range rows {
+		labels[i] = l.Labels[row]
+	}
+	out := &Labeling{Path: l.Path, Column: l.Column}
+	out.Labels, out.Names = usedClasses(labels, l.Names)
+	return out
 }
 
 func (l *Labeling) alignIDs(other string, ids []string) (rows []int, by string, err error) {

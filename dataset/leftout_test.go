@@ -140,8 +140,8 @@ func TestMATLABText(t *testing.T) {
 
 // TestOwnLabels: results of the command are no data.
 func TestOwnLabels(t *testing.T) {
-	labels := "id,sample,label,near,next\np1,0,1,0.1,0.2\np2,1,0,0.3,0.4\n"
-	for _, text := range []string{labels, "sample,label,near,next\n0,1,0.1,0.2\n1,0,0.3,0.4\n"} {
+	labels := "target,sample,label,confidence,remoteness\np1,0,1,0.1,0.2\np2,1,0,0.3,0.4\n"
+	for _, text := range []string{labels, "sample,label,confidence\n0,1,0.1\n1,0,0.3\n"} {
 		paths := write(t, "v0.csv", "1,2\n3,4\n", "result.csv", text)
 		_, err := Open(context.Background(), []string{filepath.Dir(paths[0])}, Options{})
 		wantError(t, err, "result.csv", "holds the labels that a fit", "Options.LeaveOut result.csv")

@@ -71,6 +71,7 @@ func (r *rawSet) resolve(o *Options) error {
 			return err
 		}
 	}
+	r.warnOfTwins()
 	return r.prepare(o)
 }
 
@@ -90,7 +91,7 @@ func (r *rawSet) resolveView(v int, mask *[][]bool, o *Options) error {
 				return err
 			}
 		case !o.keepsNaN(int(count) == view.Cols):
-			return r.nanError(v, i, int(count), b)
+			return r.nanError(v, o)
 		}
 	}
 	return nil
@@ -119,9 +120,12 @@ func rounded(v *View) string {
 	return ""
 }
 
+// fromZero says how entries are counted.
+const fromZero = " (samples by features, from 0)"
+
 // place says where an entry of a view is: in a table also by line and name of the column.
 func (r *rawSet) place(v, row, col int) string {
-	at := fmt.Sprintf("row %d, column %d (samples by features, from 0)", row, col)
+	at := fmt.Sprintf("row %d, column %d%s", row, col, fromZero)
 	if w := r.vars[v].whole; w != nil {
 		at += fmt.Sprintf(", which is column %d of %s", r.vars[v].pick[col], w.name)
 	}
@@ -130,7 +134,7 @@ func (r *rawSet) place(v, row, col int) string {
 		if x.transposed {
 			row, col = col, row
 		}
-		at += fmt.Sprintf(", which is line %d, %s of the file", x.line(row), titled(x.column(col)))
+		at += fmt.Sprintf(", which is line %d, %s of the file", x.line(row), titleOfName(x.column(col)))
 	}
 	return at
 }
@@ -141,19 +145,11 @@ func (r *rawSet) placeOfRow(v, row int) string {
 	switch x := r.vars[v]; {
 	case x.line == nil:
 	case x.transposed:
-		at += fmt.Sprintf(", which is %s of the file", titled(x.column(r.fileRow(v, row))))
+		at += fmt.Sprintf(", which is %s of the file", titleOfName(x.column(r.fileRow(v, row))))
 	case !r.turned:
 		at += fmt.Sprintf(", which is line %d of the file", x.line(r.fileRow(v, row)))
 	}
 	return at
-}
-
-// titled is the name of a column in a sentence.
-func titled(name string) string {
-	if strings.HasPrefix(name, "column ") {
-		return name
-	}
-	return "column " + name
 }
 
 // fileRow is the row of the file that row of a view comes from.
@@ -164,42 +160,88 @@ func (r *rawSet) fileRow(v, row int) int {
 	return row
 }
 
-// nanError is about the first row with NaN, which has some but not in all columns, or in all.
-func (r *rawSet) nanError(v, row, count int, b *badValues) error {
+// mostPlaces is the largest number of NaN whose places an error names.
+const mostPlaces = 5
+
+// nanError is about the rows of a view with NaN that the options do not keep: some of their places, and how many there are.
+func (r *rawSet) nanError(v int, o *Options) error {
 	view, src := &r.set.Views[v], r.vars[v]
-	rows, whole := 0, 0
-	for _, k := range b.nan {
-		if k > 0 {
-			rows++
-		}
-		if int(k) == view.Cols {
-			whole++
-		}
-	}
-	if count == view.Cols {
-		return src.errorf("has only NaN in %s, and NaN in %d of %d rows; if rows that are wholly NaN are absent views, give "+
-			"Options.MissingRows; "+
-			"else fill them in or take these samples out", r.placeOfRow(v, row), rows, view.Rows)
-	}
-	columns := map[int]bool{}
-	first := -1
-	for i, k := range b.nan {
-		if k == 0 {
+	var places []string
+	given, rows, whole, cells := 0, 0, 0, 0
+	in := map[int]int{} // number of NaN by column
+	for i, k := range r.bad[v].nan {
+		all := int(k) == view.Cols
+		if !r.given(i, v) || all && o.MissingRows {
 			continue
 		}
+		if given++; k == 0 || o.keepsNaN(all) {
+			continue
+		}
+		if rows++; all {
+			if whole++; len(places) < mostPlaces {
+				places = append(places, r.placeOfRow(v, i))
+			}
+		}
 		view.entries(i, func(j int, x float64) {
-			if math.IsNaN(x) {
-				columns[j] = true
-				if first < 0 {
-					first = j
-				}
+			if !math.IsNaN(x) {
+				return
+			}
+			if in[j]++; all {
+				return
+			}
+			if cells++; len(places) < mostPlaces {
+				places = append(places, r.place(v, i, j))
 			}
 		})
 	}
-	return src.errorf("has NaN in %s; %d of %d rows and %d of %d columns have some: fill them (Options.Impute mean, median or "+
-		"neighbors), "+
-		"take these rows or columns out (Options.LeaveOut names columns), or give Options.MissingRows where rows that are "+
-		"wholly NaN are absent views (%d are)", r.place(v, row, first), rows, view.Rows, len(columns), view.Cols, whole)
+	where := places[0] + strings.ReplaceAll(strings.Join(append([]string{""}, places[1:]...), "; "), fromZero, "")
+	if more := cells + whole - len(places); more > 0 {
+		where += fmt.Sprintf("; … (%d more)", more)
+	}
+	cure := r.cureOfNaN(v, given, whole, cells, in)
+	if cells == 0 {
+		return &curedError{src.errorf("has only NaN in %s, and NaN in %d of %d rows; if rows that are wholly NaN are absent "+
+			"views, give Options.MissingRows; else fill them in or take these samples out", where, rows, view.Rows), cure}
+	}
+	return &curedError{src.errorf("has NaN in %s; %d of %d rows and %d of %d columns have some: fill them (Options.Impute mean, "+
+		"median or neighbors), take these rows or columns out (Options.LeaveOut names columns), or give Options.MissingRows "+
+		"where rows that are wholly NaN are absent views (%d are)", where, rows, view.Rows, len(in), view.Cols, whole), cure}
+}
+
+// cureOfNaN returns the options with which a view can be read whose columns have the given numbers of NaN, some in whole rows and
+// the other ones in cells; nil if there are none.
+func (r *rawSet) cureOfNaN(v, rows, whole, cells int, in map[int]int) (cure [][2]string) {
+	var names []string
+	for j, count := range in {
+		if count == rows {
+			cells -= count - whole
+			names = append(names, r.vars[v].columnName(j))
+		}
+	}
+	if slices.Sort(names); len(names) > 0 {
+		cure = append(cure, [2]string{"Options.LeaveOut", strings.Join(names, ",")})
+	}
+	if whole > 0 {
+		cure = append(cure, [2]string{"Options.MissingRows", ""})
+	}
+	if cells > 0 {
+		cure = append(cure, [2]string{"Options.Impute", "mean"})
+	}
+	if whole > 0 && len(r.vars) == 1 || len(names) == r.set.Views[v].Cols || slices.ContainsFunc(names, notOne) {
+		return nil
+	}
+	return cure
+}
+
+// notOne reports whether a name is none, or several with commas between them.
+func notOne(name string) bool { return name == "" || strings.Contains(name, ",") }
+
+// columnName is the name of a column of a table; empty without.
+func (v *variable) columnName(j int) string {
+	if v.column == nil || v.transposed {
+		return ""
+	}
+	return v.column(j)
 }
 
 // apply sets absent rows to zero. A row that an index calls absent must hold nothing.

@@ -109,7 +109,7 @@ type plan struct {
 	of                   map[*variable]*source
 	joined               *join
 	rowsOf               map[*source][]int // where the rows of a file belong; nil: as they stand
-	aboutIDs             string
+	aboutIDs, idColumn   string
 	left                 []Omission
 	notes                []string
 	warnings             []string
@@ -174,19 +174,20 @@ func (p *plan) prepare(paths []string, o *Options) error {
 			}
 		}
 	}
+	data := len(p.sources)
+	for _, x := range []struct {
+		path string
+		as   role
+		to   **source
+	}{{o.LabelsFile, roleLabels, &p.labelsFile}, {o.MaskFile, roleMask, &p.maskFile}} {
+		if x.path != "" && !p.lim.Spent() {
+			if *x.to, err = p.open(x.path, x.as, o); err != nil {
+				wrong = append(wrong, err)
+			}
+		}
+	}
 	if len(wrong) > 0 {
 		return joined(wrong)
-	}
-	data := len(p.sources)
-	if o.LabelsFile != "" {
-		if p.labelsFile, err = p.open(o.LabelsFile, roleLabels, o); err != nil {
-			return err
-		}
-	}
-	if o.MaskFile != "" {
-		if p.maskFile, err = p.open(o.MaskFile, roleMask, o); err != nil {
-			return err
-		}
 	}
 	return p.choose(data, o)
 }

@@ -23,6 +23,8 @@ type Options struct {
 	Labels string
 	// LeaveOut names variables, columns of a table and files of a folder that are not read. Patterns (*, ?, [a-z]) are allowed.
 	LeaveOut []string
+	// LeftOut names what a training left out ([Preparation.LeaveOut]). It is left out too, and the files need not have it.
+	LeftOut []string
 	// IDs names the variable or CSV column with the ids of the samples; a column may be given by its number. Empty: a usual
 	// name, or the first column of a table if its header has no name for it.
 	IDs string
@@ -163,7 +165,7 @@ func (o *Options) storage() storage {
 // keepsNaN reports whether NaN in a row, or in all of it, is kept until it is filled.
 func (o *Options) keepsNaN(all bool) bool { return o.AllowNaN || o.Impute != NoImpute && !all }
 
-// Preparations returns for each view what Impute and Transform ask for, before anything is learned; nil: nothing.
+// Preparations returns for each view what Impute, Transform and LeaveOut ask for, before anything is learned; nil: nothing.
 func (o *Options) Preparations(names []string) ([]*Preparation, error) {
 	for name := range o.Transform {
 		if name != "*" && !slices.Contains(names, name) {
@@ -172,11 +174,11 @@ func (o *Options) Preparations(names []string) ([]*Preparation, error) {
 	}
 	out := make([]*Preparation, len(names))
 	for v, name := range names {
-		p := &Preparation{Impute: o.Impute, Transform: o.Transform["*"]}
+		p := &Preparation{Impute: o.Impute, Transform: o.Transform["*"], LeaveOut: o.LeaveOut}
 		if t, ok := o.Transform[name]; ok {
 			p.Transform = t
 		}
-		if p.String() != "" {
+		if p.String() != "" || len(p.LeaveOut) > 0 {
 			out[v] = p
 		}
 	}

@@ -51,6 +51,7 @@ type Preparation struct {
 	Fill      []float64 // mean or median of each feature in place of NaN; nil without Impute
 	Rows      []float64 // training rows for ImputeNeighbors, row-major, NaN where they have holes; else nil
 	IDF       []float64 // log(1 + n/m) of each feature; nil without TFIDF
+	LeaveOut  []string  // Options.LeaveOut of the training, for Options.LeftOut
 }
 
 // String names the preparation, for example "mean, log1p"; "" if there is none.
@@ -243,7 +244,7 @@ func (r *rawSet) prepare(o *Options) error {
 	}
 	for v, p := range by {
 		view := &r.set.Views[v]
-		if p == nil {
+		if view.Prepared = p; p.String() == "" {
 			continue
 		}
 		if err := r.lim.Take("what prepares a view", 16*int64(view.Cols)); err != nil {

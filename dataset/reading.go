@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -12,9 +13,11 @@ import (
 // Reading says how files were read: what became a view, the classes and the ids, and what was left out.
 type Reading struct {
 	Views  []ViewReading `json:"views"`
-	Labels string        `json:"labels"`  // what gave the classes, empty without
-	IDs    string        `json:"ids"`     // what named the samples, empty without
-	Mask   string        `json:"present"` // what said which views are present, empty where nothing did
+	Labels string        `json:"labels"` // what gave the classes, empty without
+	IDs    string        `json:"ids"`    // what named the samples, empty without
+	// IDColumn is the name of the column of a table that named the samples; empty without a name.
+	IDColumn string `json:"id_column"`
+	Mask     string `json:"present"` // what said which views are present, empty where nothing did
 	// LeftOut is what is in the files and was not read.
 	LeftOut []Omission `json:"left_out"`
 	// Notes are remarks, and what could be read otherwise.
@@ -90,7 +93,8 @@ func (r *Reading) String() string { return strings.Join(r.Lines(), "\n") }
 
 // reading says how the files were read, once they are.
 func (p *plan) reading(set *Set) Reading {
-	r := Reading{LeftOut: p.left, Notes: slices.Concat(p.notes, set.Reading.Notes), Warnings: p.warnings}
+	r := Reading{LeftOut: p.left, Notes: slices.Concat(p.notes, set.Reading.Notes),
+		Warnings: slices.Concat(p.warnings, set.Reading.Warnings)}
 	for i, v := range p.views {
 		view := &set.Views[i]
 		x := ViewReading{Name: view.Name, Samples: view.Rows, Features: view.Cols, Source: v.origin(),
@@ -109,7 +113,7 @@ func (p *plan) reading(set *Set) Reading {
 		}
 		r.Labels = fmt.Sprintf("%d, from %s: %s", len(set.LabelNames), someNames(from), classCounts(set))
 	}
-	r.IDs = p.aboutIDs
+	r.IDs, r.IDColumn = p.aboutIDs, p.idColumn
 	switch {
 	case p.mask != nil:
 		r.Mask = p.mask.origin()
@@ -175,8 +179,8 @@ func (p *plan) warn(set *Set, named bool) {
 	case classes == 1:
 		p.warnings = append(p.warnings, fmt.Sprintf("all labels are %s", set.LabelNames[0]))
 	}
-	p.warnOfTwins(set)
 	p.warnOfFormulas()
+	p.warnOfTotals(set)
 	if p.turned && p.why == whyOnly && len(p.views) > 1 {
 		p.warnings = append(p.warnings, fmt.Sprintf("the columns are read as the %d samples, since only their number is the "+
 			"same in all views; Options.Orientation columns confirms it, Options.Orientation rows says that it is wrong", n))
@@ -208,24 +212,45 @@ func (p *plan) warnOfFormulas() {
 	}
 }
 
-// warnOfTwins adds the views that hold the same values as one before them, or a multiple: a file given twice, or one that was
-// copied.
-func (p *plan) warnOfTwins(set *Set) {
-	var compare suspect.Comparer
-	held := make([]suspect.Rows, len(set.Views)) // files may hold thousands of views
+// fewestTotalled is the number of rows from which a last row that is the sum of the others is no chance.
+const fewestTotalled = 10
+
+// warnOfTotals adds tables whose last row is the sum of the rows above it.
+func (p *plan) warnOfTotals(set *Set) {
 	for v := range set.Views {
-		held[v] = valuesOf(&set.Views[v])
+		x := &set.Views[v]
+		if !p.views[v].fromTable || x.Sparse != nil || x.Cols < 2 || x.Rows < fewestTotalled {
+			continue
+		}
+		totals, j := true, 0
+		for ; totals && j < x.Cols; j++ {
+			sum, size := 0.0, 0.0
+			for i := range x.Rows - 1 {
+				sum, size = sum+x.At(i, j), size+math.Abs(x.At(i, j))
+			}
+			totals = size > 0 && math.Abs(sum-x.At(x.Rows-1, j)) <= 1e-4*size
+		}
+		if totals {
+			p.warnings = append(p.warnings, fmt.Sprintf("the last row of %s is the sum of the rows above it: take it out if it "+
+				"has totals", p.views[v].origin()))
+		}
 	}
+}
+
+// warnOfTwins adds the views that hold the same values as one before them, or a multiple: a file given twice, or one that was
+// copied. Absent rows are zero by then.
+func (r *rawSet) warnOfTwins() {
+	set := r.set
+	var compare suspect.Comparer
+	all := suspect.All(set.Samples())
 	for v := range set.Views {
 		b := &set.Views[v]
-		count := valuesOf(b).count()
-		all := suspect.All((count + pieceValues - 1) / pieceValues)
 		for u := range v {
 			a := &set.Views[u]
-			if a.Rows != b.Rows || a.Cols != b.Cols || !samePlaces(a.Sparse, b.Sparse) || valuesOf(a).count() != count {
+			if a.Rows != b.Rows || a.Cols != b.Cols || !samePlaces(a.Sparse, b.Sparse) {
 				continue
 			}
-			factor, same := compare.Twin(held[u], held[v], min(count, pieceValues), all)
+			factor, same := compare.Twin(allRows{a}, allRows{b}, a.Cols, all)
 			if !same {
 				continue
 			}
@@ -233,8 +258,8 @@ func (p *plan) warnOfTwins(set *Set) {
 			if factor != 1 {
 				what = fmt.Sprintf("differ by the factor %.6g alone", factor)
 			}
-			p.warnings = append(p.warnings, fmt.Sprintf("views %d (%s) and %d (%s) %s: %s", u, p.views[u].origin(),
-				v, p.views[v].origin(), what, suspect.GivenTwice))
+			set.Reading.Warnings = append(set.Reading.Warnings, fmt.Sprintf("views %d (%s) and %d (%s) %s: %s", u,
+				r.vars[u].origin(), v, r.vars[v].origin(), what, suspect.GivenTwice))
 			break
 		}
 	}
@@ -248,37 +273,11 @@ func samePlaces(x, y *CSR) bool {
 	return slices.Equal(x.RowPtr, y.RowPtr) && slices.Equal(x.Col, y.Col)
 }
 
-// valuePieces are the values that a view holds, in rows of pieceValues; what is beyond the last value is zero.
-type valuePieces struct {
-	float32s []float32
-	float64s []float64
-}
+// allRows are the rows of a view, the absent ones too.
+type allRows struct{ *View }
 
-const pieceValues = 4096
-
-func valuesOf(v *View) valuePieces {
-	if v.Sparse != nil {
-		return valuePieces{v.Sparse.Float32, v.Sparse.Float64}
-	}
-	return valuePieces{v.Float32, v.Float64}
-}
-
-func (p valuePieces) count() int { return len(p.float32s) + len(p.float64s) } // one of them is empty
-
-// Has says that all values are there.
-func (p valuePieces) Has(int) bool { return true }
-
-// Row writes piece i to dst.
-func (p valuePieces) Row(i int, dst []float64) {
-	clear(dst)
-	if p.float64s != nil {
-		copy(dst, p.float64s[i*pieceValues:])
-		return
-	}
-	for j, x := range p.float32s[i*pieceValues : min((i+1)*pieceValues, len(p.float32s))] {
-		dst[j] = float64(x)
-	}
-}
+// Has says that all rows are there.
+func (allRows) Has(int) bool { return true }
 
 // wideFactor is from how many features a sample on a matrix that could be read either way is thought to be turned.
 const wideFactor = 10

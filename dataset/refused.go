@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,8 +20,44 @@ type refusedError struct {
 // Unwrap returns the error without the names.
 func (e *refusedError) Unwrap() error { return e.error }
 
-// LeaveOut returns what Options.LeaveOut has to name for the files to be read without these columns.
-func (e *refusedError) LeaveOut() []string { return e.columns }
+// Cure returns the options with which the files can be read.
+func (e *refusedError) Cure() [][2]string {
+	if e.columns == nil {
+		return nil
+	}
+	return [][2]string{{"Options.LeaveOut", strings.Join(e.columns, ",")}}
+}
+
+// curedError is an error with options with which the file can be read; nil: there are none.
+type curedError struct {
+	error
+	options [][2]string
+}
+
+// Unwrap returns the error without the options.
+func (e *curedError) Unwrap() error { return e.error }
+
+// Cure returns the options with which the file can be read, each by its name and its value.
+func (e *curedError) Cure() [][2]string { return e.options }
+
+// Cure returns the options with which all files can be read; nil if one cannot.
+func (j joined) Cure() (all [][2]string) {
+	for _, err := range j {
+		var one interface{ Cure() [][2]string }
+		if !errors.As(err, &one) || one.Cure() == nil {
+			return nil
+		}
+		for _, option := range one.Cure() {
+			k := slices.IndexFunc(all, func(o [2]string) bool { return o[0] == option[0] })
+			if k < 0 {
+				all = append(all, option)
+			} else if option[0] == "Options.LeaveOut" {
+				all[k][1] += "," + option[1]
+			}
+		}
+	}
+	return all
+}
 
 // refuse sets the problem of a file of data with columns that are no features.
 func (c *csvFile) refuse(s *source, o *Options, lim *limits) {

@@ -181,7 +181,7 @@ func (c *unitCache) find(g *rowGroups, k int) (h *heldUnit, mine bool, wait <-ch
 			h.x = old.x[:n]
 		}
 	}
-	if c.bytes+4*int64(n) > c.most {
+	if len(c.held) > 0 && c.bytes+4*int64(n) > c.most {
 		return nil, false, c.freed
 	}
 	if h.x == nil {

@@ -113,7 +113,7 @@ func (s *RowSet) learn(ctx context.Context, o *Options) error {
 		return err
 	}
 	for v, p := range by {
-		if p == nil {
+		if s.Views[v].Prepared = p; p.String() == "" {
 			continue
 		}
 		r := s.prepared(v, p)
@@ -121,7 +121,7 @@ func (s *RowSet) learn(ctx context.Context, o *Options) error {
 		if err != nil {
 			return err
 		}
-		s.Views[v].Prepared, s.Views[v].change = p, r
+		s.Views[v].change = r
 		s.Reading.Notes = append(s.Reading.Notes, notes...)
 	}
 	return nil
@@ -146,7 +146,7 @@ func (s *RowSet) Prepare(by []*Preparation) error {
 		if err := p.Fits(v, r.Name, r.cols); err != nil {
 			return err
 		}
-		if r.Prepared, r.change = p, nil; p != nil {
+		if r.Prepared, r.change = p, nil; p.String() != "" {
 			r.change = s.prepared(v, p)
 		}
 	}

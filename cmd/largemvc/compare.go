@@ -17,9 +17,9 @@ import (
 const aboutCompare = `Usage: largemvc compare [flags] A.csv B.csv
 
 Scores two labelings of the same samples against each other, and prints which label of A is which label of B. The labels
-are in the column label (or cluster, class, y …) or in the only column. If both files have ids, the samples are joined by them,
-in any order; if neither has, by their places. A missing label (empty, NA, NaN, null …) is an error. The files are read like those
-of -labels.
+are in the column label (or cluster, class, y …) or in the only column. If both files have ids, the samples
+that both have are compared, in any order; if neither has, the rows are matched by their places. A missing label (empty, NA,
+NaN, null …) is an error. The files are read like those of -labels.
 
   largemvc compare monday.csv tuesday.csv
 `
@@ -43,7 +43,7 @@ func compareFlags(o *compareOptions) *flags {
 
 // comparison is what compare prints.
 type comparison struct {
-	Samples int       `json:"samples"`
+	Samples int       `json:"samples"`         // that both files have
 	Matched string    `json:"samples_matched"` // how
 	A       labelInfo `json:"a"`
 	B       labelInfo `json:"b"`
@@ -60,10 +60,11 @@ type comparison struct {
 }
 
 type labelInfo struct {
-	Path   string   `json:"path"`
-	Column string   `json:"column"`
-	Labels []string `json:"labels"`
-	Sizes  []int    `json:"sizes"`
+	Path    string   `json:"path"`
+	Column  string   `json:"column"`
+	Samples int      `json:"samples"` // of the file
+	Labels  []string `json:"labels"`  // of the samples that are compared
+	Sizes   []int    `json:"sizes"`
 }
 
 // matched are two labels that stand for each other.
@@ -111,19 +112,16 @@ func runCompare(ctx context.Context, args []string, stdout, _ io.Writer) error {
 }
 
 func newComparison(a, b *dataset.Labeling) (*comparison, error) {
-	rows, how, err := b.Align(a.Path, a.IDs, len(a.Labels))
+	ofA, ofB := len(a.Labels), len(b.Labels)
+	a, b, how, err := a.Common(b)
 	if err != nil {
 		return nil, err
 	}
-	labels := make([]int, len(rows))
-	for i, row := range rows {
-		labels[i] = b.Labels[row]
-	}
-	t, err := score.NewContingency(a.Labels, labels)
+	t, err := score.NewContingency(a.Labels, b.Labels)
 	if err != nil {
 		return nil, err
 	}
-	s, err := largemvc.Evaluate(a.Labels, labels)
+	s, err := largemvc.Evaluate(a.Labels, b.Labels)
 	if err != nil {
 		return nil, err
 	}
@@ -132,12 +130,13 @@ func newComparison(a, b *dataset.Labeling) (*comparison, error) {
 		return nil, err
 	}
 	c := &comparison{
-		Samples: len(labels), Matched: "by " + how, ARI: s.ARI, NMI: s.NMI, ACC: s.ACC, Homogeneity: s.Homogeneity,
+		Samples: len(a.Labels), Matched: "by " + how, ARI: s.ARI, NMI: s.NMI, ACC: s.ACC, Homogeneity: s.Homogeneity,
 		Completeness: s.Completeness, Counts: t.Counts(),
 	}
 	_, sizesA := t.Classes()
 	_, sizesB := t.Clusters()
-	c.A, c.B = labelInfo{a.Path, a.Column, a.Names, sizesA}, labelInfo{b.Path, b.Column, b.Names, sizesB}
+	c.A, c.B = labelInfo{a.Path, a.Column, ofA, a.Names, sizesA},
+		labelInfo{b.Path, b.Column, ofB, b.Names, sizesB}
 	of := make([]int, len(a.Names)) // A's label → B's
 	for i := range of {
 		of[i] = -1
@@ -170,7 +169,11 @@ func (c *comparison) table(w io.Writer) error {
 		fmt.Fprintf(t, "%s\t%s\n", name, textfile.Printable(fmt.Sprintf(format, args...)))
 	}
 	shown := textfile.Printable
-	line("samples", "%d, joined %s", c.Samples, c.Matched)
+	part := ""
+	if c.Samples < max(c.A.Samples, c.B.Samples) {
+		part = fmt.Sprintf(" of the %d of A and of the %d of B", c.A.Samples, c.B.Samples)
+	}
+	line("samples", "%d%s, joined %s", c.Samples, part, c.Matched)
 	line("A", "%s of %s, column %s", count(len(c.A.Labels), "label"), c.A.Path, c.A.Column)
 	line("B", "%s of %s, column %s", count(len(c.B.Labels), "label"), c.B.Path, c.B.Column)
 	line("scores", "ARI %.1f %%, NMI %.1f %%, %.1f %% of the samples in matched labels", 100*c.ARI, 100*c.NMI, 100*c.ACC)

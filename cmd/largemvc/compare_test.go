@@ -35,6 +35,14 @@ func TestCompare(t *testing.T) {
 		"one sample moved": {
 			"\ufefflabel\n5\n5\n5\n7\n9\n", []string{"-id", "none"}, []string{"joined by their places", "80.0 % of the samples"},
 		},
+		"a part of the samples": {
+			"id,label\nx,b\nw,b\nzz,c\nu,a\n", nil,
+			[]string{"3 of the 5 of A and of the 4 of B, joined by id", "ARI 100.0 %", "2 labels of", "1  b  2       2     2"},
+		},
+		"a part by numbers": {
+			"sample;label\n3;b\n0;a\n", []string{"-id", "sample"},
+			[]string{"2 of the 5 of A and of the 2 of B", "0  a  1       1     1"},
+		},
 		"fewer labels": {"id,label\nu,0\nv,0\nw,0\nx,0\ny,0\n", nil, []string{"1 label of", "ARI 0.0 %", "–"}},
 		"gzip and UTF-16": {
 			gzipped(t, inUTF16("id;class\ny;red\nx;blue\nw;blue\nv;green\nu;green\n")), nil,
@@ -93,10 +101,13 @@ func TestCompareWrongUse(t *testing.T) {
 			[]string{"-id", "none", a, writeText(t, "b", "label\n1\n2\n3\n")}, exitError,
 			"3 labels for the 2 samples",
 		},
-		"another id": {[]string{a, writeText(t, "b", "id,label\nu,0\nw,1\n")}, exitError, "no label for 1 of the 2 samples"},
-		"more ids":   {[]string{a, writeText(t, "b", "id,label\nu,0\nv,1\nw,1\n")}, exitError, "labels for 1 samples"},
-		"id twice":   {[]string{a, writeText(t, "b", "id,label\nu,0\nu,1\n")}, exitError, "has the id u twice"},
-		"no label":   {[]string{a, writeText(t, "b", "id,label\nu,\nv,1\n")}, exitError, "no value in line 2"},
+		"other ids": {[]string{a, writeText(t, "b", "id,label\nx,0\nw,1\n")}, exitError, "no id is in both files (u, x, …)"},
+		"a part by its places": {
+			[]string{writeText(t, "c", "sample,label\n0,0\n1,1\n2,1\n"), writeText(t, "b", "sample,label\n0,0\n1,1\n")},
+			exitError, "b: lacks 1 of the 3 samples of",
+		},
+		"id twice": {[]string{a, writeText(t, "b", "id,label\nu,0\nu,1\n")}, exitError, "has the id u twice"},
+		"no label": {[]string{a, writeText(t, "b", "id,label\nu,\nv,1\n")}, exitError, "no value in line 2"},
 		"NA": {[]string{a, writeText(t, "b", "id,label\nu,0\nv, NA\n")}, exitError,
 			`no value in line 3, column label ("NA")`},
 		"two columns": {[]string{a, writeText(t, "b", "1,2\n3,4\n")}, exitError, "marks more than one class"},

@@ -40,6 +40,7 @@ type dataOptions struct {
 	transform   map[string]dataset.Transform
 	allowNaN    bool // the model fills holes
 	leaveOut    string
+	leftOut     []string // by the training of a model
 	header      dataset.Header
 	decimal     dataset.Decimal
 	fromDisk    bool
@@ -62,7 +63,7 @@ func (o *dataOptions) dataFlags(f *flags) {
 		"-views), that make a view, with commas between\nthem: names, ranges (c1-c40) and patterns (shape_*), numbers from 0 "+
 		"where they have no names. Give it several times. By default\nall columns of a file are one view")
 	f.string(&o.leaveOut, "leave-out", "`NAMES` of what is not read, with commas between them: variables, columns, files "+
-		"of a folder; patterns are allowed.\nBy default what is not understood is an error")
+		"of a folder; patterns are allowed.\nA model keeps them for new samples. By default what is not understood is an error")
 	f.string(&o.oneHot, "one-hot", "`NAMES` of CSV columns that become a feature of 0 and 1 for each text in them; * "+
 		"takes all columns of texts. By default\ncolumns of texts are an error")
 	f.string(
@@ -148,6 +149,7 @@ func (o *dataOptions) options(bits int) dataset.Options {
 		Storage: o.sparse, SparseShare: sparseFill, Orientation: o.orientation, MaxBytes: int64(o.maxMemory) << 20,
 	}
 	out.Views, out.OneHot, out.LeaveOut = list(o.views), list(o.oneHot), list(o.leaveOut)
+	out.LeftOut = slices.DeleteFunc(slices.Clone(o.leftOut), func(name string) bool { return name == o.labels || name == o.id })
 	out.Impute, out.Transform, out.AllowNaN = o.impute, o.transform, o.allowNaN
 	out.OpenURL = remote.Options{}.OpenURL
 	out.Scratch, out.ScratchNumbers = o.scratch, o.numbers

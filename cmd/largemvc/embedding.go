@@ -56,9 +56,9 @@ func (f matrixFile) checkIDs(in *input) error {
 	return nil
 }
 
-// write writes a matrix: in .npz with ids where there are some; in .csv the columns id, sample, and a column for each column. out
+// write writes a matrix: in .npz with ids where there are some; in .csv the ids, sample, and a column for each column. out
 // is the file, links followed.
-func (f matrixFile) write(out *output, h mat.Matrix, ids []string) error {
+func (f matrixFile) write(out *output, h mat.Matrix, in *input) error {
 	if out.path == "" {
 		return nil
 	}
@@ -68,11 +68,7 @@ func (f matrixFile) write(out *output, h mat.Matrix, ids []string) error {
 		for i := range sample {
 			sample[i] = i
 		}
-		var columns []dataset.Column
-		if ids != nil {
-			columns = append(columns, dataset.Column{Name: "id", Data: ids})
-		}
-		columns = append(columns, dataset.Column{Name: "sample", Data: sample})
+		columns := []dataset.Column{{Name: "sample", Data: sample}}
 		for j := range m {
 			column := make([]float64, n)
 			for i := range column {
@@ -80,7 +76,7 @@ func (f matrixFile) write(out *output, h mat.Matrix, ids []string) error {
 			}
 			columns = append(columns, dataset.Column{Name: fmt.Sprintf("%s%d", f.column, j), Data: column})
 		}
-		return out.writeTable(io.Discard, columns...)
+		return out.writeTable(io.Discard, withIDs(&in.reading, in.ids, columns)...)
 	}
 	values := make([]float64, 0, n*m)
 	for i := range n {
@@ -93,15 +89,15 @@ func (f matrixFile) write(out *output, h mat.Matrix, ids []string) error {
 		return out.save(io.Discard, func(w io.Writer) error { return dataset.EncodeNPY(w, matrix) })
 	}
 	arrays := []dataset.Array{matrix}
-	if ids != nil {
-		arrays = append(arrays, dataset.Array{Name: "ids", Data: ids})
+	if in.ids != nil {
+		arrays = append(arrays, dataset.Array{Name: "ids", Data: in.ids})
 	}
 	return out.write(io.Discard, func(w io.Writer) error { return dataset.EncodeNPZ(w, false, arrays...) },
 		func(path string) error { return dataset.WriteNPZ(path, false, arrays...) })
 }
 
 // writeMemberships writes the memberships of samples by their representation.
-func writeMemberships(ctx context.Context, out *output, model *largemvc.Predictor, h mat.Matrix, ids []string) error {
+func writeMemberships(ctx context.Context, out *output, model *largemvc.Predictor, h mat.Matrix, in *input) error {
 	if out.path == "" {
 		return nil
 	}
@@ -109,5 +105,5 @@ func writeMemberships(ctx context.Context, out *output, model *largemvc.Predicto
 	if err != nil {
 		return err
 	}
-	return membershipsFile(out.path).write(out, x, ids)
+	return membershipsFile(out.path).write(out, x, in)
 }

@@ -149,8 +149,8 @@ func (o *fitOptions) writeConfig(stdout io.Writer) error {
 
 // writeMatrices writes -embedding and -memberships.
 func (o *fitOptions) writeMatrices(ctx context.Context, in *input, c *largemvc.Clustering) error {
-	return errors.Join(embeddingFile(o.embedding).write(o.output("embedding"), c.H, in.ids),
-		writeMemberships(context.WithoutCancel(ctx), o.output("memberships"), c.Predictor, c.H, in.ids))
+	return errors.Join(embeddingFile(o.embedding).write(o.output("embedding"), c.H, in),
+		writeMemberships(context.WithoutCancel(ctx), o.output("memberships"), c.Predictor, c.H, in))
 }
 
 // cancelled is the error of a run that ends before it has a result.
@@ -195,12 +195,12 @@ func (o *fitOptions) writeLabels(stdout io.Writer, in *input, c *largemvc.Cluste
 	if out.path == "" {
 		return nil
 	}
-	columns := append(labelColumns(in.ids, o.marked(c), figure{"confidence", c.Confidence}, figure{"remoteness", c.Remoteness}),
+	columns := append(labelColumns(o.marked(c), figure{"confidence", c.Confidence}, figure{"remoteness", c.Remoteness}),
 		classColumns(c.Classes, o.classNames)...)
 	if asAnnData(o.out) {
 		return o.writeAnnData(out, stdout, in.ids, c.H, columns)
 	}
-	return out.writeTable(stdout, columns...)
+	return out.writeTable(stdout, withIDs(&in.reading, in.ids, columns)...)
 }
 
 // marked returns the labels, −1 for outliers if -outliers asks for it.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"math"
+	"slices"
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
@@ -103,8 +104,8 @@ func fitFlags(o *fitOptions) *flags {
 		"signal to write labels and model; then it exits with status 1. The\nstate after the last epoch is in -checkpoint "+
 		"by then. auto: 8 with -mpi, else none, no limit")
 	f.bool(&o.overwrite, "overwrite", "let a new training overwrite the file of -checkpoint; by default that is an error")
-	f.string(&o.resume, "resume", "`FILE` of -checkpoint to continue from, with the same data and settings; a higher -epochs "+
-		"trains on.\nIf a pipe has a 64-bit training, give -set Float64=true. By default a training starts new")
+	f.string(&o.resume, "resume", "`FILE` of -checkpoint to continue from, with the same data and settings, in -config too; a "+
+		"higher -epochs trains on.\nIf a pipe has a 64-bit training, give -set Float64=true. By default a training starts new")
 	f.int(&c.Machine.Workers, "workers", 0, "`N` threads; 0: all cores, with -mpi the cores of a process")
 	f.text(&c.Machine.Device, "device",
 		"device of the training: `auto|cpu|cuda`. auto: a GPU if there is one and the fit is long and can run "+
@@ -129,6 +130,10 @@ func parseFit(args []string) (*fitOptions, *flags, error) {
 	o.flags = f
 	if _, err := f.parse(args); err != nil {
 		return nil, f, err
+	}
+	if o.resume != "" && f.filed["start"] && o.start == carefulWord { // which was chosen then, by Preprocess or labels
+		o.start = "default"
+		f.stored = slices.DeleteFunc(f.stored, func(a assignment) bool { return a.name == "Preprocess" })
 	}
 	o.given = f.given()
 	if err := o.configure(f); err != nil {

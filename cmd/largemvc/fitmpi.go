@@ -272,7 +272,7 @@ func (o *fitOptions) readLabelsOf(ctx context.Context, in *input, lo, hi int) er
 	if o.config.Known != nil {
 		o.config.Known = o.config.Known[lo:hi]
 	}
-	if o.startFile() == "" {
+	if o.startFile() == "" || o.resume != "" {
 		return nil
 	}
 	anchors := o.config.WithDefaults().Anchors
@@ -458,7 +458,7 @@ func (o *fitOptions) writeRankLabels(w world, in *input, c *largemvc.Clustering,
 	if in.ids != nil {
 		ids = in.ids[:hi-lo] // rank 0 has all ids, and lo is 0
 	}
-	own := append(labelColumns(ids, o.marked(c), figure{"confidence", c.Confidence}, figure{"remoteness", c.Remoteness}),
+	own := append(labelColumns(o.marked(c), figure{"confidence", c.Confidence}, figure{"remoteness", c.Remoteness}),
 		classColumns(c.Classes, o.classNames)...)
 	for _, column := range own {
 		for i := range hi - lo {
@@ -467,6 +467,7 @@ func (o *fitOptions) writeRankLabels(w world, in *input, c *largemvc.Clustering,
 			}
 		}
 	}
+	own = withIDs(&in.reading, ids, own)
 	if strings.Contains(o.out, "%d") {
 		part := &output{path: numbered(o.out, w.Rank()), unfinished: unfinished}
 		part.partial = &output{path: part.path + partialEnding}

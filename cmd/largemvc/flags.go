@@ -28,6 +28,7 @@ type flags struct {
 	file   string            // of -config
 	fields []assignment      // of -set
 	stored []assignment      // of the file of -config
+	filed  map[string]bool   // flags that the file of -config has
 	data   *[]string         // files of data, which arguments that are not flags name too; nil: there are none
 	short  map[string]string // short names of flags, and the flags
 }

@@ -12,18 +12,24 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/dataset/views"
 	"github.com/largemvc/largemvc/internal/progress"
 	"github.com/largemvc/largemvc/machine"
 	"github.com/largemvc/largemvc/score"
 )
 
-// modelOfRows reads a model for samples that are read row by row.
-func (o *predictOptions) modelOfRows() (*largemvc.Predictor, error) {
+// modelOfRows reads a model, and how it prepares views, for samples that are read row by row.
+func (o *predictOptions) modelOfRows() (*largemvc.Predictor, []*dataset.Preparation, error) {
 	model, err := largemvc.Load(o.model)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return model.WithMachine(machine.Options{Workers: o.workers, Device: o.device}), nil
+	by, err := views.Preparations(model)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.prepareBy(by)
+	return model.WithMachine(machine.Options{Workers: o.workers, Device: o.device}), by, nil
 }
 
 // labelRows writes the labels of samples to w.

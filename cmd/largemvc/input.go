@@ -107,7 +107,7 @@ func complete(ctx context.Context, o *fitOptions, in *input) error {
 		return err
 	}
 	if o.resume != "" {
-		return nil
+		return o.readStart(ctx, in, in.samples)
 	}
 	if c.Clusters == 0 {
 		if c.Clusters = in.classes; c.Clusters == 0 {
@@ -119,11 +119,14 @@ func complete(ctx context.Context, o *fitOptions, in *input) error {
 	if c.Clusters > in.samples {
 		return usagef("fit: %d clusters for %d samples", c.Clusters, in.samples)
 	}
-	if o.startFile() == "" {
-		return nil
+	return o.readStart(ctx, in, c.Anchors)
+}
+
+// readStart reads the labels of -start FILE, from 0 to m-1.
+func (o *fitOptions) readStart(ctx context.Context, in *input, m int) (err error) {
+	if o.startFile() != "" {
+		o.config.StartLabels, err = o.readStartLabels(ctx, o.start, in.samples, m, in.ids)
 	}
-	var err error
-	c.StartLabels, err = o.readStartLabels(ctx, o.start, in.samples, c.Anchors, in.ids)
 	return err
 }
 

@@ -86,11 +86,10 @@ func runInspect(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if err != nil {
 		return cancelled(ctx, err)
 	}
-	if _, err := io.WriteString(stdout, withFlags(r.String())); err != nil {
-		return err
-	}
-	if r.Problem != nil {
-		return r.Problem
+	problem := r.Problem // which run prints
+	r.Problem = nil
+	if _, err := io.WriteString(stdout, withFlags(r.String())); err != nil || problem != nil {
+		return errors.Join(err, problem)
 	}
 	err = file.save(stdout, func(w io.Writer) error { return o.writeStart(w, r) })
 	return errors.Join(err, o.suggest(stdout, r))

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/largemvc/largemvc/dataset"
@@ -10,7 +12,7 @@ import (
 
 // aboutLabels says what is in the first columns of a file of labels.
 const aboutLabels = "`FILE` for the labels: .npy, an array of them alone; .h5ad or .h5mu, a copy of the data with them; else " +
-	"CSV or .parquet;\nits columns are id (if the data have ids), sample (from 0), label, " +
+	"CSV or .parquet;\nits columns are the ids (if the data have ids, under their name there), sample (from 0), label, " +
 	"confidence (0 to 1; how often the label is found again, docs/trust.md), "
 
 // figure is a column of numbers about the samples; it is left out if it has none.
@@ -19,9 +21,8 @@ type figure struct {
 	values []float64
 }
 
-// labelColumns are the columns of a file of labels: the ids where the samples have some, the number of the sample, its label,
-// and what else is known.
-func labelColumns(ids []string, labels []int, figures ...figure) []dataset.Column {
+// labelColumns are the columns of a file of labels: the number of the sample, its label, and what else is known.
+func labelColumns(labels []int, figures ...figure) []dataset.Column {
 	sample := make([]int, len(labels))
 	for i := range sample {
 		sample[i] = i
@@ -32,10 +33,23 @@ func labelColumns(ids []string, labels []int, figures ...figure) []dataset.Colum
 			columns = append(columns, dataset.Column{Name: f.name, Data: f.values})
 		}
 	}
-	if ids != nil {
-		columns = append([]dataset.Column{{Name: "id", Data: ids}}, columns...)
-	}
 	return columns
+}
+
+// plainName matches a name of a column that begins no comment and no formula.
+var plainName = regexp.MustCompile(`^[\pL_]`)
+
+// withIDs returns columns with the ids of their samples before them, if these have some, under the name that r has for them.
+func withIDs(r *dataset.Reading, ids []string, columns []dataset.Column) []dataset.Column {
+	if ids == nil {
+		return columns
+	}
+	name := r.IDColumn
+	taken := func(c dataset.Column) bool { return strings.EqualFold(c.Name, name) }
+	if !plainName.MatchString(name) || slices.ContainsFunc(columns, taken) {
+		name = "id"
+	}
+	return slices.Insert(columns, 0, dataset.Column{Name: name, Data: ids})
 }
 
 // arrayHead precedes n labels of 8 bytes in a file of arrays.
@@ -46,7 +60,7 @@ func arrayHead(n int) string {
 }
 
 // aboutTrust says what is in a file of the trust in the rows of views.
-const aboutTrust = ", as CSV with the columns id (if the data have ids), sample (from 0),\na column per view with the " +
+const aboutTrust = ", as CSV with the ids (if the data have ids), sample (from 0),\na column per view with the " +
 	"probability that the row belongs to the sample, and suspect, the view with the lowest;\n" +
 	"- is standard output; none by default"
 
@@ -83,8 +97,5 @@ func trustColumns(in *input, trust [][]float64) []dataset.Column {
 		columns = append(columns, dataset.Column{Name: name, Data: trust[v]})
 	}
 	columns = append(columns, dataset.Column{Name: "suspect", Data: suspect})
-	if in.ids != nil {
-		columns = append([]dataset.Column{{Name: "id", Data: in.ids}}, columns...)
-	}
-	return columns
+	return withIDs(&in.reading, in.ids, columns)
 }

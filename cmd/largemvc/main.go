@@ -24,6 +24,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/largemvc/largemvc"
@@ -72,9 +73,11 @@ func commands() []command {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	err := dispatch(ctx, args, stdout, stderr)
 	status := exitStatus(err, stderr)
-	var refused interface{ LeaveOut() []string }
+	var refused interface{ Cure() [][2]string }
 	if errors.As(err, &refused) {
-		fmt.Fprintln(stderr, "without these columns: "+textfile.Printable(leavingOut(args, refused.LeaveOut())))
+		if line := curedLine(args, refused.Cure()); line != "" {
+			fmt.Fprintln(stderr, textfile.Printable(line))
+		}
 	}
 	return status
 }
@@ -101,22 +104,47 @@ func exitStatus(err error, stderr io.Writer) int {
 	return exitError
 }
 
-// leavingOut is the command line that leaves out further columns.
-func leavingOut(args, names []string) string {
-	line := []string{"largemvc"}
+// curing says what a command line with an option reads.
+var curing = map[string]string{
+	"Options.LeaveOut": "without these columns", "Options.Impute": "with means in place of NaN",
+	"Options.MissingRows": "with rows of NaN as absent views", "Options.Header": "with the first lines as names",
+}
+
+// curedLine is the command line with options with which the files can be read, and what it reads; empty without.
+func curedLine(args []string, options [][2]string) string {
+	var what, line, more []string
+	flags := map[string]*string{}
+	for i := range options {
+		name := options[i][0]
+		if name == "Options.Impute" && slices.Contains([]string{"predict", "report"}, args[0]) {
+			return "" // which have the values of the training
+		}
+		what, flags[strings.TrimPrefix(flagOf(name), "-")] = append(what, curing[name]), &options[i][1]
+	}
 	for i := 0; i < len(args); i++ {
 		name, value, given := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
-		if name != "leave-out" || args[i][0] != '-' {
+		to := flags[name]
+		if to == nil || args[i][0] != '-' {
 			line = append(line, shellWord(args[i]))
 			continue
 		}
-		if !given {
+		if !given && *to != "" {
 			i++
 			value = args[i]
 		}
-		names = append([]string{value}, names...)
+		if name == "leave-out" {
+			*to = value + "," + *to
+		}
 	}
-	return strings.Join(append(line, "-leave-out", shellWord(strings.Join(names, ","))), " ")
+	for _, o := range options {
+		if more = append(more, flagOf(o[0])); o[1] != "" {
+			more = append(more, shellWord(o[1]))
+		}
+	}
+	if more == nil {
+		return ""
+	}
+	return strings.Join(what, ", ") + ": " + strings.Join(slices.Concat([]string{"largemvc"}, line, more), " ")
 }
 
 // plainWord matches a word that no shell changes.

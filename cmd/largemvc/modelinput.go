@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"io"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/largemvc/largemvc"
@@ -46,6 +46,16 @@ func (o *modelOptions) checkModel(command string, stdout io.Writer, outputs ...*
 	return checkOutputs(command, stdout, outputs, inputs)
 }
 
+// prepareBy sets what of the reading depends on how the views of the training were prepared.
+func (o *modelOptions) prepareBy(by []*dataset.Preparation) {
+	for _, p := range by {
+		if p != nil {
+			o.allowNaN = o.allowNaN || p.Fill != nil
+			o.leftOut = p.LeaveOut // of all views
+		}
+	}
+}
+
 // readModel reads the model, and the data as the model wants them.
 func (o *modelOptions) readModel(ctx context.Context, bar *progress.Bar) (*largemvc.Predictor, *input, error) {
 	model, err := loadModel(o.model)
@@ -56,12 +66,15 @@ func (o *modelOptions) readModel(ctx context.Context, bar *progress.Bar) (*large
 	if err != nil {
 		return nil, nil, err
 	}
-	o.allowNaN = slices.ContainsFunc(by, func(p *dataset.Preparation) bool { return p != nil && p.Fill != nil })
+	o.prepareBy(by)
 	o.progress = readingProgress(bar, time.Now())
 	set, err := o.open(ctx, bits(model.Config().Float64))
 	bar.End()
 	if err != nil {
 		return nil, nil, cancelled(ctx, err)
+	}
+	if len(o.leftOut) > 0 {
+		set.Reading.Notes = append(set.Reading.Notes, "the training left out "+strings.Join(o.leftOut, ", "))
 	}
 	if err := matchFeatures(model, set, o.match); err != nil {
 		return nil, nil, err

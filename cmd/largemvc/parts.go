@@ -47,11 +47,8 @@ func (o *dataOptions) joinParts(ctx context.Context, s *shards) (*dataset.Set, e
 			return nil, err
 		}
 		has := present(o.missingRows, v.cols, x)
-		view := dataset.View{Name: v.name, Rows: v.rows, Cols: v.cols, Float32: x, Features: v.features}
-		if v.prepared != nil {
-			view.Prepared = v.prepared.By
-		}
-		set.Views = append(set.Views, view)
+		set.Views = append(set.Views, dataset.View{Name: v.name, Rows: v.rows, Cols: v.cols, Float32: x, Features: v.features,
+			Prepared: v.by})
 		if !v.lacks(&has, v.rows, func(k int) int { return k }) {
 			continue
 		}

@@ -44,19 +44,21 @@ func TestPartsInOneProcess(t *testing.T) {
 	whole := []string{"-data", in("x0.npy"), "-data", in("x1.npy"), "-missing-rows", "-workers", "2"}
 	parts := []string{"-data", in("x0-%d.npy"), "-data", in("x1-%d.npy"), "-missing-rows", "-workers", "2"}
 	disk := append(parts[:len(parts):len(parts)], "-from-disk")
-	for k, data := range [][]string{whole, parts, disk} {
-		name := []string{"whole", "parts", "disk"}[k]
-		run(append([]string{"fit", "-clusters", "4", "-epochs", "3", "-out", in(name + ".csv"), "-save", in(name + ".model"),
-			"-quiet"}, data...)...)
-		run(append([]string{"predict", "-model", in("whole.model"), "-out", in(name + "-new.csv")}, data...)...)
+	for _, impute := range []string{"none", "mean"} {
+		for k, data := range [][]string{whole, parts, disk} {
+			name := []string{"whole", "parts", "disk"}[k]
+			run(append([]string{"fit", "-clusters", "4", "-epochs", "3", "-impute", impute, "-out", in(name + ".csv"), "-save",
+				in(name + ".model"), "-quiet"}, data...)...)
+			run(append([]string{"predict", "-model", in(name + ".model"), "-out", in(name + "-new.csv")}, data...)...)
+		}
+		sameFiles(t, in("whole.csv"), in("parts.csv"), in("disk.csv"))
+		sameFiles(t, in("whole-new.csv"), in("parts-new.csv"), in("disk-new.csv"))
 	}
-	sameFiles(t, in("whole.csv"), in("parts.csv"), in("disk.csv"))
-	sameFiles(t, in("whole-new.csv"), in("parts-new.csv"), in("disk-new.csv"))
 	if text := run("inspect", in("x0-%d.npy")); !strings.Contains(text, "x0, 300×9") || !strings.Contains(text, "in 3 files") {
 		t.Error(text)
 	}
 	for flag, want := range map[string]string{
-		"-impute mean": "-impute and -transform", "-mask m.csv": "-mask cannot be given", "-labels y": "is no file",
+		"-mask m.csv": "-mask cannot be given", "-labels y": "is no file",
 		"-set Float64=true": "Float64", "-data -": "does not read standard input",
 	} {
 		args := append([]string{"fit", "-clusters", "4"}, append(parts, strings.Fields(flag)...)...)

@@ -207,7 +207,7 @@ func (o *predictOptions) predictInMemory(
 	if err != nil {
 		return cancelled(ctx, err)
 	}
-	columns := found.columns(in.ids)
+	columns := withIDs(&in.reading, in.ids, found.columns())
 	failed := errors.Join(
 		o.writeMatrices(ctx, stdout, files, model, in, columns),
 		o.writePage(ctx, stdout, &files.page, model, in, found.trust, read.Sub(began), bar),
@@ -266,8 +266,8 @@ func (o *predictOptions) label(ctx context.Context, model *largemvc.Predictor, i
 }
 
 // columns returns the columns of -out.
-func (l *labelled) columns(ids []string) []dataset.Column {
-	columns := labelColumns(ids, l.Labels, figure{"confidence", l.Confidence}, figure{"novelty", l.Novelty})
+func (l *labelled) columns() []dataset.Column {
+	columns := labelColumns(l.Labels, figure{"confidence", l.Confidence}, figure{"novelty", l.Novelty})
 	return append(columns, classColumns(l.Classes, l.names)...)
 }
 
@@ -315,8 +315,8 @@ func (o *predictOptions) writeMatrices(
 	if asAnnData(o.out) {
 		written = o.writeAnnData(&files.labels, stdout, in.ids, h, columns)
 	}
-	return errors.Join(written, embeddingFile(o.embedding).write(&files.embedding, h, in.ids),
-		writeMemberships(ctx, &files.memberships, model, h, in.ids))
+	return errors.Join(written, embeddingFile(o.embedding).write(&files.embedding, h, in),
+		writeMemberships(ctx, &files.memberships, model, h, in))
 }
 
 // writePage writes -report.

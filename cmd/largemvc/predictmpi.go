@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/largemvc/largemvc/dataset/views"
 	"github.com/largemvc/largemvc/internal/progress"
 	"github.com/largemvc/largemvc/internal/ranks"
 )
@@ -64,7 +63,7 @@ func (o *predictOptions) predictRank(
 		bar = progress.New(io.Discard, "")
 	}
 	began := time.Now()
-	model, err := o.modelOfRows()
+	model, by, err := o.modelOfRows()
 	if err != nil {
 		return err
 	}
@@ -75,24 +74,19 @@ func (o *predictOptions) predictRank(
 	}
 	in := data.input()
 	defer func() { err = in.closing(err) }()
-	by, err := views.Preparations(model)
+	err = data.prepare(ctx, by, false, o.missingRows)
+	parts := o.mpi || o.sharded()
+	if in.reading.Notes = append(in.reading.Notes, data.notes...); err == nil && parts {
+		err = o.readClassesOf(ctx, in)
+	}
 	if err != nil {
 		return err
-	}
-	if err := data.prepare(ctx, by, false, o.missingRows); err != nil {
-		return err
-	}
-	in.reading.Notes = append(in.reading.Notes, data.notes...)
-	if o.mpi || o.sharded() {
-		if err := o.readClassesOf(ctx, in); err != nil {
-			return err
-		}
 	}
 	own, err := in.share(w, o.rows)
 	if err != nil {
 		return err
 	}
-	if in.views, err = data.onDisk(ctx, own.lo, own.hi, o.missingRows && (o.mpi || o.sharded())); err != nil {
+	if in.views, err = data.onDisk(ctx, own.lo, own.hi, o.missingRows && parts); err != nil {
 		return err
 	}
 	read := time.Now()

@@ -137,8 +137,9 @@ func stderrOf(c *exec.Cmd) (string, error) {
 func TestParquet(t *testing.T) {
 	data, folder := writeSet(t, 60, true), t.TempDir()
 	table, labels := filepath.Join(folder, "out.csv"), filepath.Join(folder, "out.parquet")
+	trust := filepath.Join(folder, "trust.parquet")
 	for _, out := range []string{table, labels} {
-		if status, _, stderr := runLine("fit", data, "-epochs", "2", "-quiet", "-out", out); status != exitOK {
+		if status, _, stderr := runLine("fit", data, "-epochs", "2", "-quiet", "-out", out, "-trust", trust); status != exitOK {
 			t.Fatal(stderr)
 		}
 	}
@@ -146,8 +147,10 @@ func TestParquet(t *testing.T) {
 	if status != exitOK || object(t, stdout)["ari"] != 1.0 {
 		t.Errorf("status %d, %s%s", status, stdout, stderr)
 	}
-	status, stdout, stderr = runLine("inspect", labels, "-labels", "label", "-id", "sample")
-	if status != exitOK || !strings.Contains(stdout, "Parquet") || !strings.Contains(stdout, "confidence") {
+	status, stdout, stderr = runLine("inspect", trust, "-leave-out", "suspect", "-id", "sample")
+	if status != exitOK || !strings.Contains(stdout, "Parquet") || !strings.Contains(stdout, "X0 … X1") {
 		t.Errorf("status %d, %s%s", status, stdout, stderr)
 	}
+	status, stdout, stderr = runLine("fit", labels)
+	checkFailure(t, "a result as data", exitError, status, stdout, stderr, "holds the labels that a fit")
 }

@@ -105,6 +105,44 @@ func TestWarningsAreSaid(t *testing.T) {
 	}
 }
 
+// TestLineThatReads: beside the error of NaN and of unclear first lines stands the command that reads the files.
+func TestLineThatReads(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{
+		"years.csv": "2019,2020,2021\n1.5,2.5,1\n3.5,2.5,4\n1.5,9,3.5\n", "counts.csv": "1,2\n1.5,2.5\n3.5,4.5\n1.5,3.5\n",
+		"cells.csv": "x,y1\n,1\n2,\n3,\n4,4\n", "column.csv": "a,b,c\n1,,\n2,,2\n2,,2\n2,,2\n",
+		"plain.csv": "v\n1\n2\n3\n5\n", "rows.csv": "k,l\n1,1\n,\n2,2\n,\n",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ files, error, line string }{
+		{"years.csv counts.csv", "years.csv: has a first line that may name the columns", "with the first lines as names: " +
+			"largemvc inspect years.csv counts.csv -header yes"},
+		{"-impute=none cells.csv", "row 0, column 0 (samples by features, from 0), which is line 2, column x of the file; " +
+			"row 1, column 1, which is line 3, column y1 of the file; row 2", "with means in place of NaN: " +
+			"largemvc inspect cells.csv -impute mean"},
+		{"cells.csv column.csv -leave-out q -id none", "3 of 4 rows and 2 of 2 columns", "with means in place of NaN, " +
+			"without these columns: largemvc inspect cells.csv column.csv -id none -impute mean -leave-out q,b"},
+		{"rows.csv plain.csv -id none", "has only NaN in row 1 (from 0), which is line 3 of the file; row 3", "with rows of " +
+			"NaN as absent views: largemvc inspect rows.csv plain.csv -id none -missing-rows"},
+		{"rows.csv", "has only NaN in row 1", ""},
+	} {
+		_, _, stderr := runLine(append([]string{"inspect"}, strings.Fields(c.files)...)...)
+		told, line, _ := strings.Cut(strings.TrimSpace(stderr), "\n")
+		if !strings.Contains(told, c.error) || line != c.line {
+			t.Errorf("%s: %q", c.files, stderr)
+		}
+		if c.line == "" {
+			continue
+		}
+		if status, _, stderr := runLine(strings.Fields(c.line[strings.Index(c.line, "inspect"):])...); status != exitOK {
+			t.Errorf("%s: %s", c.line, stderr)
+		}
+	}
+}
+
 // TestLineWithoutColumns: beside the error of columns that are no features stands the command that reads the others.
 func TestLineWithoutColumns(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -25,11 +25,40 @@ func (o *fitOptions) checkResume() error {
 		return nil
 	}
 	for name := range o.given {
-		if !slices.Contains(withResume, name) {
+		if !slices.Contains(withResume, name) && !o.inFile(name) {
 			return usagef("fit: -%s cannot be given with -resume: the training goes on with its original settings", name)
 		}
 	}
 	return nil
+}
+
+// fromFile are flags that -config may have beside -resume, for the training has a setting to compare them with.
+var fromFile = []string{"start", "clusters", "seed"}
+
+// inFile reports whether -config gives a field of Config, or one of fromFile.
+func (o *fitOptions) inFile(name string) bool {
+	f := o.flags
+	return f.filed[name] && slices.Contains(fromFile, name) || slices.ContainsFunc(f.stored, func(a assignment) bool {
+		return flagOf("Config."+a.name) == "-"+name
+	}) && !slices.ContainsFunc(f.fields, func(a assignment) bool { return "set "+a.name == name })
+}
+
+// compareWith sets the fields of -config in the configuration of the training that goes on, which must be equal.
+func (o *fitOptions) compareWith(c, asked *largemvc.Config) {
+	for _, a := range o.flags.stored {
+		if a.name != "Clusters" || asked.Clusters > 0 {
+			_ = setField(c, a.name, a.value) // as configure did
+		}
+	}
+	if o.flags.filed["clusters"] && asked.Clusters > 0 {
+		c.Clusters = asked.Clusters
+	}
+	if o.flags.filed["seed"] {
+		c.Seed = asked.Seed
+	}
+	if asked.StartLabels != nil {
+		c.StartLabels = asked.StartLabels
+	}
 }
 
 // checkCheckpoint refuses a file of -resume that is no checkpoint, or whose training had another Float64 than is given, before
@@ -95,6 +124,7 @@ func train(ctx context.Context, o *fitOptions, in *input) (*largemvc.Clustering,
 	defer stop()
 	c, err := largemvc.Resume(ctx, in.views, o.resume, func(c *largemvc.Config) {
 		read = true
+		o.compareWith(c, &asked)
 		c.Progress, c.Machine.Overwrite = asked.Progress, !o.looksAgain()
 		c.Machine.MaxMemory = asked.Machine.MaxMemory
 		c.Machine.Comm, c.Known = asked.Machine.Comm, asked.Known

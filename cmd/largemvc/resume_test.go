@@ -1,8 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -63,5 +65,33 @@ func TestResumeFloat(t *testing.T) {
 			checkFailure(t, "-from-disk", exitError, status, stdout, stderr,
 				"in float64, and rows from disk or with -mpi are read in float32")
 		}
+	}
+}
+
+// TestResumeConfig: a training goes on with its settings in a file, and other settings are named with both values.
+func TestResumeConfig(t *testing.T) {
+	path, folder := writeSet(t, 30, true), t.TempDir()
+	state, file := filepath.Join(folder, "state"), filepath.Join(folder, "c.json")
+	start := writeText(t, "start.csv", "label\n"+strings.Repeat("0\n1\n2\n", 10))
+	for _, more := range [][]string{nil, {"-start", "careful"}, {"-preset", "paper"}, {"-start", start, "-id", "none"}} {
+		status, _, stderr := runLine(append([]string{"fit", path, "-quiet", "-epochs", "1", "-checkpoint", state, "-overwrite",
+			"-write-config", file}, more...)...)
+		if status != exitOK {
+			t.Fatal(stderr)
+		}
+		if status, _, stderr := runLine("fit", "-quiet", "-config", file, "-resume", state, "-epochs", "2"); status != exitOK {
+			t.Errorf("%v: %s", more, stderr)
+		}
+		for old, change := range map[string][2]string{
+			`"Layers": 2`: {`"Layers": 3`, "Layers was 2 and is 3 now"}, `"Seed": 0`: {`"Seed": 7`, "Seed was 0 and is 7"},
+			`"Anchors": 0`:  {`"Anchors": 2`, "Anchors was 3 and is 2 now"},
+			`"Clusters": 3`: {`"clusters": 2`, "Clusters was 3 and is 2"},
+		} {
+			other := writeText(t, "other.json", strings.Replace(contents(t, file), old, change[0], 1))
+			status, stdout, stderr := runLine("fit", "-quiet", "-config", other, "-resume", state, "-epochs", "3")
+			checkFailure(t, fmt.Sprint(more, old), exitError, status, stdout, stderr, change[1])
+		}
+		status, stdout, stderr := runLine("fit", "-quiet", "-config", file, "-resume", state, "-seed", "0")
+		checkFailure(t, "a flag", exitUsage, status, stdout, stderr, "-seed cannot be given with -resume")
 	}
 }

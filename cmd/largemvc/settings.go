@@ -235,6 +235,10 @@ func (f *flags) assignAll(prefix string, values map[string]any, given map[string
 
 // setFlag sets a flag by a value of JSON. A list is several values of -data and -view, and one with commas of other flags.
 func (f *flags) setFlag(name string, value any) error {
+	if f.filed == nil {
+		f.filed = map[string]bool{}
+	}
+	f.filed[name] = true
 	each := []string{fmt.Sprint(value)}
 	if list, ok := value.([]any); ok {
 		each = nil

@@ -35,6 +35,7 @@ type shardedView struct {
 	features     []string
 	parts        []*dataset.Rows
 	has          []bool                // the rows that masks say are there; those beyond its end are
+	by           *dataset.Preparation  // how values are changed, and what was left out; nil: they are as in the files
 	prepared     *dataset.PreparedRows // reads the rows and changes them; nil: they stay as in the files
 }
 
@@ -300,9 +301,7 @@ func present(missing bool, cols int, x []float32) (out []bool) {
 func (v *shardedView) view(x largemvc.View, has []bool, of func(k int) int) largemvc.View {
 	n, _ := x.Dims()
 	x = x.Named(v.name).WithFeatures(v.features)
-	if v.prepared != nil {
-		x = views.Prepared(x, v.prepared.By)
-	}
+	x = views.Prepared(x, v.by)
 	if v.lacks(&has, n, of) {
 		return x.WithPresent(has)
 	}
@@ -328,7 +327,7 @@ func (s *shards) prepare(ctx context.Context, by []*dataset.Preparation, learn, 
 	}
 	for i, p := range by {
 		v := &s.views[i]
-		if p == nil {
+		if v.by = p; p.String() == "" {
 			continue
 		}
 		if err := p.Fits(i, v.name, v.cols); err != nil {

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
@@ -73,18 +74,25 @@ func exchange(x []float64, from, to float64) []float64 {
 	return out
 }
 
-// preparation returns what a model keeps of a preparation: its kinds, and the numbers to fill with before those of TFIDF and the
-// rows that fill holes.
-func preparation(p *dataset.Preparation) (string, []float64) {
+// preparation returns what a model keeps of a preparation: a line with its kinds and a line with what was left out, and the
+// numbers to fill with before those of TFIDF and the rows that fill holes.
+func preparation(p *dataset.Preparation) (about string, numbers []float64) {
 	if p == nil {
 		return "", nil
 	}
-	rows := 0
-	if len(p.Rows) > 0 && len(p.Fill) > 0 {
-		rows = len(p.Rows) / len(p.Fill)
+	if p.String() != "" {
+		rows := 0
+		if len(p.Rows) > 0 && len(p.Fill) > 0 {
+			rows = len(p.Rows) / len(p.Fill)
+		}
+		text, _ := json.Marshal(kinds{p.Impute.String(), p.Transform.String(), rows}) // texts have JSON
+		about = string(text)
 	}
-	about, _ := json.Marshal(kinds{p.Impute.String(), p.Transform.String(), rows}) // no error is possible
-	return string(about), slices.Concat(p.Fill, p.IDF, exchange(p.Rows, math.NaN(), hole))
+	if len(p.LeaveOut) > 0 {
+		text, _ := json.Marshal(p.LeaveOut)
+		about += "\n" + string(text)
+	}
+	return about, slices.Concat(p.Fill, p.IDF, exchange(p.Rows, math.NaN(), hole))
 }
 
 // Prepared returns the view with the way in which its values were changed, which a model keeps.
@@ -93,7 +101,7 @@ func Prepared(x largemvc.View, p *dataset.Preparation) largemvc.View {
 }
 
 // Preparations returns how the views of the training were prepared, for Set.Prepare on new samples; nil if none was. If a view
-// was imputed, the new samples must be read with Options.AllowNaN.
+// was imputed, the new samples must be read with Options.AllowNaN. What was left out is for Options.LeftOut.
 func Preparations(p *largemvc.Predictor) ([]*dataset.Preparation, error) {
 	out := make([]*dataset.Preparation, len(p.ViewNames()))
 	for v := range out {
@@ -101,18 +109,8 @@ func Preparations(p *largemvc.Predictor) ([]*dataset.Preparation, error) {
 		if about == "" {
 			continue
 		}
-		var k kinds
-		if err := json.Unmarshal([]byte(about), &k); err != nil {
-			return nil, fmt.Errorf("views: the preparation of view %d of the model is not known: %q", v, about)
-		}
-		x := &dataset.Preparation{}
-		for x.Impute.String() != k.Impute && x.Impute < dataset.ImputeNeighbors {
-			x.Impute++
-		}
-		for x.Transform.String() != k.Transform && x.Transform < dataset.TFIDF {
-			x.Transform++
-		}
-		lists := max(k.Rows, 0)
+		x, rows := parsed(about)
+		lists := max(rows, 0)
 		for _, has := range []bool{x.Impute != dataset.NoImpute, x.Transform == dataset.TFIDF} {
 			if has {
 				lists++
@@ -125,7 +123,7 @@ func Preparations(p *largemvc.Predictor) ([]*dataset.Preparation, error) {
 		if x.Transform == dataset.TFIDF {
 			x.IDF, numbers = numbers[:d], numbers[d:]
 		}
-		if k.Rows > 0 {
+		if rows > 0 {
 			x.Rows = exchange(numbers, hole, math.NaN())
 		}
 		if again, _ := preparation(x); again != about {
@@ -137,6 +135,23 @@ func Preparations(p *largemvc.Predictor) ([]*dataset.Preparation, error) {
 		return nil, nil
 	}
 	return out, nil
+}
+
+// parsed is the inverse of preparation, without numbers, and with the number of rows that fill holes. What it does not know it
+// leaves out.
+func parsed(about string) (x *dataset.Preparation, rows int) {
+	k := kinds{dataset.NoImpute.String(), dataset.NoTransform.String(), 0}
+	x = &dataset.Preparation{}
+	changes, left, _ := strings.Cut(about, "\n")
+	_ = json.Unmarshal([]byte(changes), &k)
+	_ = json.Unmarshal([]byte(left), &x.LeaveOut)
+	for x.Impute.String() != k.Impute && x.Impute < dataset.ImputeNeighbors {
+		x.Impute++
+	}
+	for x.Transform.String() != k.Transform && x.Transform < dataset.TFIDF {
+		x.Transform++
+	}
+	return x, k.Rows
 }
 
 // OfRows is Of for a set whose views stay on disk. It must not be closed while the views are used.

@@ -61,6 +61,8 @@ func TestOf(t *testing.T) {
 // TestPreparations saves a model of prepared views and prepares new samples by it.
 func TestPreparations(t *testing.T) {
 	for _, by := range [][]*dataset.Preparation{
+		{{Impute: dataset.ImputeMean, Fill: []float64{1, 2, 3, 4, 5, 6, 7, 8}, LeaveOut: []string{"note", "a b*"}},
+			{LeaveOut: []string{"note", "a b*"}}},
 		{{Impute: dataset.ImputeMean, Fill: []float64{1, 2, 3, 4, 5, 6, 7, 8}}, nil},
 		{nil, {Impute: dataset.ImputeNeighbors, Transform: dataset.TFIDF, Fill: []float64{1, 2, 3, 4, 5},
 			IDF: []float64{5, 4, 3, 2, 1}, Rows: []float64{9, math.NaN(), 8, 7, 6, 1, 2, 3, 4, math.NaN()}}},

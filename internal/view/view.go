@@ -5,6 +5,7 @@ package view
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -42,6 +43,12 @@ type View struct {
 type Prepared struct {
 	About   string // empty: they were not changed
 	Numbers []float64
+}
+
+// Changes is the first line of About. The others are for who reads the samples, and need not agree.
+func (p Prepared) Changes() string {
+	line, _, _ := strings.Cut(p.About, "\n")
+	return line
 }
 
 // Number is the number of sample i among all of the caller's.
