@@ -110,7 +110,7 @@ func TestDefaultLimit(t *testing.T) {
 // TestReadingStops ends a long reading by its context and by an error of the progress.
 func TestReadingStops(t *testing.T) {
 	path := t.TempDir() + "/long.csv.gz"
-	if err := writeBytes(path, hostile.LongCSV(20<<20)); err != nil {
+	if err := writeBytes(path, hostile.LongCSV(testutil.Few(6, 20)<<20)); err != nil {
 		t.Fatal(err)
 	}
 	stop := errors.New("that is enough")
