@@ -67,6 +67,12 @@ func (s *resumed) allows(c *Config) error {
 	full := c.WithDefaults()
 	full.forSamples(s.fit.Samples)
 	adaptNeighbors(&full, c, s.fit.Samples)
+	if was := &s.config.Neighborhood; c.Neighborhood.Exact == 0 { // the default, by all samples if some were drawn
+		full.Neighborhood.Exact = was.Exact
+	}
+	if c.Neighborhood.Steps == 0 {
+		full.Neighborhood.Steps = s.config.Neighborhood.Steps
+	}
 	c = &full
 	if c.Epochs != s.config.Epochs && c.Restarts > 1 {
 		return fmt.Errorf("with restarts Config.Epochs cannot change: it was %d and is %d now", s.config.Epochs, c.Epochs)

@@ -205,6 +205,10 @@ func roleByName(path string) role {
 }
 
 func (p *plan) open(path string, as role, o *Options) (*source, error) {
+	if as != roleData && o.LeftOut != nil {
+		own := *o
+		own.LeftOut, o = nil, &own
+	}
 	s, err := openSource(path, as, o, p.lim)
 	if err == nil {
 		p.sources = append(p.sources, s)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/largemvc/largemvc/dataset/internal/budget"
@@ -172,9 +173,13 @@ func (o *Options) Preparations(names []string) ([]*Preparation, error) {
 			return nil, fmt.Errorf("dataset: Options.Transform names the view %q; the views are %s", name, someNames(names))
 		}
 	}
+	left := slices.DeleteFunc(slices.Clone(o.LeaveOut), func(name string) bool { // a number may be another column elsewhere
+		_, err := strconv.Atoi(name)
+		return err == nil
+	})
 	out := make([]*Preparation, len(names))
 	for v, name := range names {
-		p := &Preparation{Impute: o.Impute, Transform: o.Transform["*"], LeaveOut: o.LeaveOut}
+		p := &Preparation{Impute: o.Impute, Transform: o.Transform["*"], LeaveOut: left}
 		if t, ok := o.Transform[name]; ok {
 			p.Transform = t
 		}

@@ -26,9 +26,12 @@ func (o *dataOptions) checkAnnOut(command, out string, inMemory bool) error {
 	case !inMemory:
 		return usagef("%s: -out %s: a copy with the labels needs all of them in one process and in memory: name a file .csv or "+
 			".npy", command, out)
-	case len(o.data) != 1 || o.data[0] == standard:
+	case len(o.data) != 1 || o.data[0] == standard || o.sharded() || isAddress(o.data[0]):
 		return usagef("%s: -out %s is a copy of the data with the labels, and needs one file of AnnData or MuData: name a file "+
 			".csv, .parquet or .npy", command, out)
+	case asAnnData(o.data[0]) && filepath.Ext(o.data[0]) != filepath.Ext(out):
+		return usagef("%s: -out %s is a copy of the data, which are %s: give it the same ending", command, out,
+			filepath.Ext(o.data[0]))
 	}
 	var columns []string
 	for _, name := range []string{"label", "confidence", "remoteness", "novelty", "class", "class_confidence"} {

@@ -139,7 +139,14 @@ func (o *dataOptions) check(command string) error {
 
 // inputs are the paths that are read, by the flags that give them.
 func (o *dataOptions) inputs() map[string][]string {
-	return map[string][]string{"data": o.data, "labels": {o.labels}, "mask": {o.mask}}
+	data := slices.Clone(o.data)
+	for _, path := range o.data {
+		if isPattern(path) {
+			files, _ := numberedFiles(path) // what is wrong with them is said when they are read
+			data = append(append(data, files...), manifestPath(path))
+		}
+	}
+	return map[string][]string{"data": data, "labels": {o.labels}, "mask": {o.mask}}
 }
 
 // options are the reader's, for values of some bits.

@@ -61,6 +61,10 @@ func (o *dataOptions) checkShards(command, with string) error {
 			return usagef("%s: -data %s has %%d more than once", command, path)
 		}
 	}
+	if len(o.table) > 0 && len(o.data) > 1 && o.sharded() {
+		return usagef("%s: -view makes views of the columns of one file, and %d are given with %%d in -data", command,
+			len(o.data))
+	}
 	if _, err := os.Stat(o.labels); o.classesFile() && err != nil {
 		return usagef("%s: -labels %s is no file: with %s give a table of the classes of all samples", command, o.labels, with)
 	}

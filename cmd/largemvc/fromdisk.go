@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,6 +28,11 @@ func (o *predictOptions) modelOfRows() (*largemvc.Predictor, []*dataset.Preparat
 	by, err := views.Preparations(model)
 	if err != nil {
 		return nil, nil, err
+	}
+	changed := func(p *dataset.Preparation) bool { return p.String() != "" }
+	if model.Config().Float64 && slices.ContainsFunc(by, changed) {
+		return nil, nil, errors.New("the model has float64 and fills or transforms values, and rows on disk are read as " +
+			"float32: give one file, without -from-disk and -mpi")
 	}
 	o.prepareBy(by)
 	return model.WithMachine(machine.Options{Workers: o.workers, Device: o.device}), by, nil

@@ -23,6 +23,7 @@ func TestNameOfIDs(t *testing.T) {
 	for name, c := range map[string]struct{ ids, want string }{
 		"a name": {"customer_id", "customer_id"}, "no name": {"", "id"}, "pandas": {"Unnamed: 0", "id"},
 		"a name of classes": {"target", "target"}, "the name of a result": {"Sample", "id"}, "a comment": {`"#"`, "id"},
+		"two names": {`"a,b"`, "id"},
 	} {
 		data, out := customers(t, c.ids), filepath.Join(t.TempDir(), "out.csv")
 		base := []string{"-labels", "none", "-quiet", "-epochs", "2", "-k", "3", data}
@@ -53,7 +54,7 @@ func TestNameOfIDs(t *testing.T) {
 			}
 		}
 		args := []string{"predict", "-model", model, "-quiet", data, "-labels", turned}
-		if c.want != "id" || c.ids == "Sample" || c.ids == `"#"` {
+		if c.want != "id" || c.ids == "Sample" || strings.HasPrefix(c.ids, `"`) {
 			args = append(args, "-id", strings.Trim(c.ids, `"`))
 		}
 		if status, stdout, stderr := runLine(args...); status != exitOK || !strings.Contains(stdout, "ARI 100.0 %") {
@@ -95,8 +96,36 @@ func TestLeftOutByModel(t *testing.T) {
 			t.Errorf("%v: %s%s", more, stdout, stderr)
 		}
 	}
-	if status, stdout, stderr := runLine("predict", "-model", filepath.Join(folder, "m.lmvc"), data, "-quiet", "-labels",
+	model := filepath.Join(folder, "m.lmvc")
+	if status, stdout, stderr := runLine("predict", "-model", model, data, "-quiet", "-labels",
 		"note"); status != exitOK || !strings.Contains(stdout, "from column note") {
 		t.Errorf("%s%s", stdout, stderr)
+	}
+	notes := "id,note\n" // the model leaves out columns of data alone
+	for i := range 30 {
+		notes += fmt.Sprintf("C%02d,%c\n", i, 'a'+i%3)
+	}
+	if status, _, stderr := runLine("predict", "-model", model, data, "-quiet", "-labels",
+		writeText(t, "notes.csv", notes)); status != exitOK {
+		t.Error(stderr)
+	}
+}
+
+// TestLeftOutByNumber: a model keeps no numbers of columns, which may be other columns in other files.
+func TestLeftOutByNumber(t *testing.T) {
+	var with, less strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&with, "%d,%d.%d,%d.%d,text\n", i, 10*(i%3), i*7%10, -9*(i%3), i*3%10)
+		fmt.Fprintf(&less, "%d.%d,%d.%d\n", 10*(i%3), i*7%10, -9*(i%3), i*3%10)
+	}
+	model := filepath.Join(t.TempDir(), "m.lmvc")
+	status, _, stderr := runLine("fit", writeText(t, "with.csv", with.String()), "-header", "no", "-k", "3", "-epochs", "1",
+		"-quiet", "-leave-out", "0,3", "-save", model)
+	if status != exitOK {
+		t.Fatal(stderr)
+	}
+	if status, _, stderr := runLine("predict", "-model", model, "-header", "no", writeText(t, "less.csv", less.String()),
+		"-quiet"); status != exitOK {
+		t.Error(stderr)
 	}
 }

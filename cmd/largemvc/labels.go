@@ -36,8 +36,8 @@ func labelColumns(labels []int, figures ...figure) []dataset.Column {
 	return columns
 }
 
-// plainName matches a name of a column that begins no comment and no formula.
-var plainName = regexp.MustCompile(`^[\pL_]`)
+// plainName matches a name of a column that begins no comment and no formula, and that a list of columns can have.
+var plainName = regexp.MustCompile(`^[\pL_][^,]*$`)
 
 // withIDs returns columns with the ids of their samples before them, if these have some, under the name that r has for them.
 func withIDs(r *dataset.Reading, ids []string, columns []dataset.Column) []dataset.Column {

@@ -110,14 +110,23 @@ var curing = map[string]string{
 	"Options.MissingRows": "with rows of NaN as absent views", "Options.Header": "with the first lines as names",
 }
 
+// notCured says whether a command line must not be shown with an option: an address may hold a secret, and new samples and a
+// resumed training have the fill values of the training.
+func notCured(args []string, option string) bool {
+	return slices.ContainsFunc(args, func(a string) bool {
+		return isAddress(a) && strings.ContainsAny(a, "?@") ||
+			option == "Options.Impute" && strings.HasPrefix(strings.TrimLeft(a, "-"), "resume")
+	}) || option == "Options.Impute" && slices.Contains([]string{"predict", "report"}, args[0])
+}
+
 // curedLine is the command line with options with which the files can be read, and what it reads; empty without.
 func curedLine(args []string, options [][2]string) string {
 	var what, line, more []string
 	flags := map[string]*string{}
 	for i := range options {
 		name := options[i][0]
-		if name == "Options.Impute" && slices.Contains([]string{"predict", "report"}, args[0]) {
-			return "" // which have the values of the training
+		if notCured(args, name) {
+			return ""
 		}
 		what, flags[strings.TrimPrefix(flagOf(name), "-")] = append(what, curing[name]), &options[i][1]
 	}

@@ -18,7 +18,8 @@ import (
 // openParts reads the parts of all views into memory.
 func (o *dataOptions) openParts(ctx context.Context, bits int) (*dataset.Set, error) {
 	if bits == 64 {
-		return nil, usagef("-set Float64=true cannot be given with %%d in -data: files of parts are read as float32")
+		return nil, usagef("%%d in -data: files of parts are read as float32, and the network has Float64: leave it out, or " +
+			"give one file")
 	}
 	s, err := o.openShards(ctx, true)
 	if err != nil {
@@ -76,7 +77,7 @@ func (o *dataOptions) partsOnDisk(ctx context.Context) (*input, error) {
 		in.views, err = s.onDisk(ctx, 0, in.samples, o.missingRows)
 	}
 	if err == nil {
-		err = in.countMissing(alone())
+		err = in.countMissing(oneProcess())
 	}
 	if err != nil {
 		return nil, in.closing(err)
@@ -84,8 +85,8 @@ func (o *dataOptions) partsOnDisk(ctx context.Context) (*input, error) {
 	return in, nil
 }
 
-// alone is the world of one process.
-func alone() world { return solo{comm.Local(1)[0].(ranks.Exchanger)} }
+// oneProcess is the world of one process.
+func oneProcess() world { return solo{comm.Local(1)[0].(ranks.Exchanger)} }
 
 // inspectParts prints how parts are read.
 func (o *dataOptions) inspectParts(ctx context.Context, stdout io.Writer) error {

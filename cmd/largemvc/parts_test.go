@@ -58,12 +58,29 @@ func TestPartsInOneProcess(t *testing.T) {
 		t.Error(text)
 	}
 	for flag, want := range map[string]string{
-		"-mask m.csv": "-mask cannot be given", "-labels y": "is no file",
-		"-set Float64=true": "Float64", "-data -": "does not read standard input",
+		"-mask m.csv": "-mask cannot be given", "-labels y": "is no file", "-view v=0-2": "-view makes views",
+		"-set Float64=true": "Float64", "-data -": "does not read standard input", "-out a.h5ad": "needs one file",
+		"-out " + in("x0-1.npy"): "would overwrite", "-save " + in("x1-manifest.json"): "would overwrite",
 	} {
 		args := append([]string{"fit", "-clusters", "4"}, append(parts, strings.Fields(flag)...)...)
 		status, stdout, stderr := runLine(args...)
 		checkFailure(t, flag, exitUsage, status, stdout, stderr, want)
+	}
+	run(append([]string{"fit", "-clusters", "4", "-epochs", "1", "-quiet", "-impute", "mean", "-set", "Float64=true", "-save",
+		in("double.model")}, whole...)...)
+	_, _, stderr := runLine(append([]string{"predict", "-model", in("double.model"), "-from-disk"}, whole...)...)
+	if !strings.Contains(stderr, "the model has float64 and fills or transforms values") {
+		t.Error(stderr)
+	}
+	for _, name := range []string{"same-0.csv", "same-1.csv"} {
+		if err := os.WriteFile(in(name), []byte("id,a,b\np,1,2\nq,3,4\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	disk = []string{in("same-%d.csv"), "-from-disk", "-scratch", folder, "-k", "2"}
+	_, _, stderr = runLine(append([]string{"fit"}, disk...)...)
+	if !strings.Contains(stderr, `have the id "p" twice`) {
+		t.Error(stderr)
 	}
 	if err := os.Remove(in("x1-2.npy")); err != nil {
 		t.Fatal(err)
@@ -95,6 +112,9 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 	sameFiles(t, in("files.csv"), in("urls.csv"), in("disk.csv"))
+	if line := curedLine([]string{"fit", urls[1]}, [][2]string{{"Options.Impute", "mean"}}); line != "" {
+		t.Errorf("the line to paste shows the query: %s", line)
+	}
 	if page, err := os.ReadFile(in("urls.html")); err != nil || strings.Contains(string(page), "secret") {
 		t.Errorf("the report shows the query: %v", err)
 	}

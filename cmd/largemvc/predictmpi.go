@@ -42,7 +42,7 @@ func (o *predictOptions) predictFromDisk(ctx context.Context, out *output, bar *
 		return w.Close()
 	}
 	if !o.mpi {
-		return predict(alone())
+		return predict(oneProcess())
 	}
 	return inJob(stderr, func() string { return "" }, predict)
 }

@@ -73,7 +73,8 @@ func TestResumeConfig(t *testing.T) {
 	path, folder := writeSet(t, 30, true), t.TempDir()
 	state, file := filepath.Join(folder, "state"), filepath.Join(folder, "c.json")
 	start := writeText(t, "start.csv", "label\n"+strings.Repeat("0\n1\n2\n", 10))
-	for _, more := range [][]string{nil, {"-start", "careful"}, {"-preset", "paper"}, {"-start", start, "-id", "none"}} {
+	for _, more := range [][]string{nil, {"-start", "careful"}, {"-preset", "paper"}, {"-start", start, "-id", "none"},
+		{"-set", "FitSamples=20"}} {
 		status, _, stderr := runLine(append([]string{"fit", path, "-quiet", "-epochs", "1", "-checkpoint", state, "-overwrite",
 			"-write-config", file}, more...)...)
 		if status != exitOK {

@@ -101,7 +101,7 @@ func (s *shards) input() *input {
 	in := &input{samples: s.samples(), ids: s.ids, close: s.close, shards: s, reading: set.Reading, labels: set.Labels,
 		classNames: set.LabelNames, classes: len(set.LabelNames)}
 	if len(s.sets) > 1 {
-		in.reading = dataset.Reading{}
+		in.reading = dataset.Reading{IDColumn: set.Reading.IDColumn, LeftOut: set.Reading.LeftOut}
 		if s.ids != nil {
 			in.reading.IDs = fmt.Sprintf("%d, from the files of %s", len(s.ids), s.views[0].source)
 		}
@@ -199,6 +199,13 @@ func (s *shards) setIDs(pattern string, first bool, ids []string) error {
 	if n := s.samples(); len(ids) > 0 && len(ids) != n || !first && !slices.Equal(ids, s.ids) {
 		return fmt.Errorf("%s: its files have %d ids, and these are not the ids of all %d samples in their order: -id none "+
 			"joins rows by their places", pattern, len(ids), n)
+	}
+	seen := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		if seen[id] {
+			return fmt.Errorf("%s: its files have the id %q twice", pattern, id)
+		}
+		seen[id] = true
 	}
 	s.ids = ids
 	return nil

@@ -71,7 +71,7 @@ func Open(ctx context.Context, address string, o Options) (*File, error) {
 	f := &File{options: o, address: address, size: -1, lock: make(chan struct{}, 1)}
 	head := make([]byte, blockBytes)
 	n, err := f.read(ctx, head, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
+	if err != nil && (f.size < 0 || !errors.Is(err, io.EOF)) {
 		return nil, err
 	}
 	f.blocks = []block{{0, head[:n]}}
@@ -188,6 +188,9 @@ func (f *File) request(ctx context.Context, p []byte, off int64) (int, error) {
 	answer, err := f.options.Client.Do(r)
 	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
 		err = wrapped.Err // without the address
+	}
+	if errors.Is(err, io.EOF) { // which is not the end of the file
+		err = errors.New("the server closes the connection without an answer")
 	}
 	if err != nil {
 		return 0, err

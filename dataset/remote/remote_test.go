@@ -150,7 +150,9 @@ func TestErrors(t *testing.T) {
 		_, _ = w.Write(npy)
 		return true
 	}
+	closes := func(int64, http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }
 	for want, url := range map[string]string{
+		"closes the connection":          server(t, npy, closes),
 		"gives no ranges":                server(t, npy, whole),
 		"answers 404 Not Found":          server(t, npy, status(404)),
 		"tried 4 times: the server":      server(t, npy, status(500)),
