@@ -124,8 +124,8 @@ func (v View) WithFeatures(names []string) View {
 }
 
 // WithPreparation returns the view with a description of how its values were changed before Fit, and the numbers that this takes,
-// for example by package dataset/views. A model keeps both, and refuses samples whose views have another first line
-// of it.
+// for example by package dataset/views. A model keeps both, and refuses samples if the first line of their
+// description differs.
 func (v View) WithPreparation(about string, numbers []float64) View {
 	v.in.Prepared = view.Prepared{About: about, Numbers: numbers}
 	return v

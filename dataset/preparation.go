@@ -51,7 +51,7 @@ type Preparation struct {
 	Fill      []float64 // mean or median of each feature in place of NaN; nil without Impute
 	Rows      []float64 // training rows for ImputeNeighbors, row-major, NaN where they have holes; else nil
 	IDF       []float64 // log(1 + n/m) of each feature; nil without TFIDF
-	LeaveOut  []string  // Options.LeaveOut of the training, for Options.LeftOut
+	LeaveOut  []string  // names in Options.LeaveOut of the training, for Options.LeftOut
 }
 
 // String names the preparation, for example "mean, log1p"; "" if there is none.

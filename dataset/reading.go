@@ -215,7 +215,7 @@ func (p *plan) warnOfFormulas() {
 // fewestTotalled is the number of rows from which a last row that is the sum of the others is no chance.
 const fewestTotalled = 10
 
-// warnOfTotals adds tables whose last row is the sum of the rows above it.
+// warnOfTotals warns of tables whose last row is the sum of the rows above it.
 func (p *plan) warnOfTotals(set *Set) {
 	for v := range set.Views {
 		x := &set.Views[v]
@@ -237,7 +237,7 @@ func (p *plan) warnOfTotals(set *Set) {
 	}
 }
 
-// warnOfTwins adds the views that hold the same values as one before them, or a multiple: a file given twice, or one that was
+// warnOfTwins warns of views that hold the same values as one before them, or a multiple: a file given twice, or one that was
 // copied. Absent rows are zero by then.
 func (r *rawSet) warnOfTwins() {
 	set := r.set

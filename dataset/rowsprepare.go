@@ -65,8 +65,8 @@ func wholly(row []float32) bool {
 	return !slices.ContainsFunc(row, func(a float32) bool { return a == a })
 }
 
-// errMedian is about a median of values that are not in memory.
-var errMedian = errors.New("dataset: Options.Impute median needs all values in memory, not on disk: take mean or neighbors")
+// errMedian is about a median of values that are not in memory at once.
+var errMedian = errors.New("dataset: Options.Impute median needs all values in memory and in one file: take mean or neighbors")
 
 // Learn completes r.By, which has the kinds, by what it learns from the present rows in one to three passes. The result has the
 // bits of [Open]. It returns notes on what is changed.

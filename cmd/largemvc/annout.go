@@ -55,7 +55,7 @@ func annName(column string) string {
 func (o *dataOptions) writeAnnData(out *output, stdout io.Writer, ids []string, h mat.Matrix, columns []dataset.Column) error {
 	x := dataset.AnnDataLabels{IDs: ids}
 	for _, c := range columns {
-		if c.Name != "id" && c.Name != "sample" {
+		if c.Name != "sample" {
 			x.Columns = append(x.Columns, dataset.Column{Name: annName(c.Name), Data: c.Data})
 		}
 	}

@@ -142,7 +142,7 @@ func (o *dataOptions) inputs() map[string][]string {
 	data := slices.Clone(o.data)
 	for _, path := range o.data {
 		if isPattern(path) {
-			files, _ := numberedFiles(path) // what is wrong with them is said when they are read
+			files, _ := numberedFiles(path) // reading them reports what is wrong
 			data = append(append(data, files...), manifestPath(path))
 		}
 	}

@@ -207,9 +207,8 @@ func (o *predictOptions) predictInMemory(
 	if err != nil {
 		return cancelled(ctx, err)
 	}
-	columns := withIDs(&in.reading, in.ids, found.columns())
 	failed := errors.Join(
-		o.writeMatrices(ctx, stdout, files, model, in, columns),
+		o.writeMatrices(ctx, stdout, files, model, in, found.columns()),
 		o.writePage(ctx, stdout, &files.page, model, in, found.trust, read.Sub(began), bar),
 		writeTrust(stdout, &files.trust, in, found.trust),
 	)
@@ -265,7 +264,7 @@ func (o *predictOptions) label(ctx context.Context, model *largemvc.Predictor, i
 	return found, err
 }
 
-// columns returns the columns of -out.
+// columns returns the columns of -out after the ids.
 func (l *labelled) columns() []dataset.Column {
 	columns := labelColumns(l.Labels, figure{"confidence", l.Confidence}, figure{"novelty", l.Novelty})
 	return append(columns, classColumns(l.Classes, l.names)...)
@@ -303,7 +302,7 @@ func (o *predictOptions) writeMatrices(
 ) error {
 	var written error
 	if !asAnnData(o.out) {
-		written = files.labels.writeTable(stdout, columns...)
+		written = files.labels.writeTable(stdout, withIDs(&in.reading, in.ids, columns)...)
 		if o.embedding == "" && o.members == "" {
 			return written
 		}

@@ -63,7 +63,7 @@ func openRows(url string, o Options) (*dataset.RowSet, error) {
 	return dataset.OpenRows(context.Background(), []string{url}, dataset.Options{OpenURL: o.OpenURL})
 }
 
-// TestRows: rows of .npy and Parquet on a server are those of the file, though every second request fails.
+// TestRows: .npy and Parquet on a server have the rows of the file, though every second request fails.
 func TestRows(t *testing.T) {
 	x, npy := matrix(t)
 	var table bytes.Buffer
