@@ -354,9 +354,23 @@ func (s *source) soleVector(o *Options) (*variable, error) {
 		return nil, err
 	}
 	if len(vs) == 0 {
-		return nil, fmt.Errorf("dataset: %s: holds no vector of labels, but %s", s.path, s.listing())
+		return nil, fmt.Errorf("dataset: %s: holds no vector of labels, but %s%s", s.path, s.listing(), mayBeLabels(rest))
 	}
 	return vs[0], nil
+}
+
+// mayBeLabels advises on the categories of samples in AnnData, whose names are any.
+func mayBeLabels(vs []*variable) string {
+	var names []string
+	for _, v := range vs {
+		if strings.HasPrefix(v.class, "categories") {
+			names = append(names, v.name)
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return ": give Options.Labels " + strings.Join(names, " or ")
 }
 
 // chooseMask looks for what says which views are present.

@@ -53,6 +53,10 @@ func TestAnnOut(t *testing.T) {
 			t.Errorf("%s: %v, %v", command, set, err)
 		}
 	}
+	if _, _, stderr := runLine("compare", in("fit.h5ad"), in("fit.h5ad")); !strings.Contains(stderr, "give -column obs/") ||
+		!strings.Contains(stderr, "or obs/largemvc or") {
+		t.Error(stderr)
+	}
 	for words, args := range map[string][]string{
 		`a.obs["largemvc"]`:                {"fit", in("fit.h5ad"), "-views", "X", "-k", "2"},
 		"labels go into a copy of AnnData": {"fit", in("fit.csv"), "-k", "2"},

@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/largemvc/largemvc"
@@ -90,11 +92,11 @@ func runCompare(ctx context.Context, args []string, stdout, _ io.Writer) error {
 	if o.id == "none" {
 		read.IDs, read.NoIDs = "", true
 	}
-	a, err := dataset.ReadLabels(ctx, paths[0], read)
+	a, err := labelsToCompare(ctx, paths[0], read)
 	if err != nil {
 		return err
 	}
-	b, err := dataset.ReadLabels(ctx, paths[1], read)
+	b, err := labelsToCompare(ctx, paths[1], read)
 	if err != nil {
 		return err
 	}
@@ -109,6 +111,15 @@ func runCompare(ctx context.Context, args []string, stdout, _ io.Writer) error {
 		return json.NewEncoder(stdout).Encode(c)
 	}
 	return c.table(stdout)
+}
+
+// labelsToCompare reads a file of labels. Errors name the flag of compare.
+func labelsToCompare(ctx context.Context, path string, read dataset.Options) (*dataset.Labeling, error) {
+	l, err := dataset.ReadLabels(ctx, path, read)
+	if err != nil && strings.Contains(err.Error(), "Options.Labels") {
+		err = errors.New(strings.ReplaceAll(err.Error(), "Options.Labels", "-column"))
+	}
+	return l, err
 }
 
 func newComparison(a, b *dataset.Labeling) (*comparison, error) {

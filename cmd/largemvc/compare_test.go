@@ -106,6 +106,10 @@ func TestCompareWrongUse(t *testing.T) {
 			[]string{writeText(t, "c", "sample,label\n0,0\n1,1\n2,1\n"), writeText(t, "b", "sample,label\n0,0\n1,1\n")},
 			exitError, "b: lacks 1 of the 3 samples of",
 		},
+		"other numbers": {
+			[]string{writeText(t, "c", "sample,label\n0,0\n1,1\n"), writeText(t, "b", "sample,label\n1,0\n2,1\n")},
+			exitError, "-id sample if they name the samples, -id none if the rows are in the same order",
+		},
 		"id twice": {[]string{a, writeText(t, "b", "id,label\nu,0\nu,1\n")}, exitError, "has the id u twice"},
 		"no label": {[]string{a, writeText(t, "b", "id,label\nu,\nv,1\n")}, exitError, "no value in line 2"},
 		"NA": {[]string{a, writeText(t, "b", "id,label\nu,0\nv, NA\n")}, exitError,

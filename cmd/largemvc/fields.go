@@ -79,5 +79,19 @@ func oneLine(err error) string {
 		}
 		lines[i] = l
 	}
-	return textfile.Printable(strings.Join(lines, "; "))
+	return textfile.Printable(withoutSecrets(strings.Join(lines, "; ")))
 }
+
+// The parts of an address that may be secret: a user before the server, and a query.
+var (
+	addressUser  = regexp.MustCompile(`(?i)\b(https?://)[^/\s"'@]*@`)
+	addressQuery = regexp.MustCompile(`(?i)\b(https?://[^\s"'?]*)\?[^\s"',;]*[^\s"',;:]`)
+)
+
+// withoutSecrets returns a text whose addresses have no user and no query.
+func withoutSecrets(text string) string {
+	return addressQuery.ReplaceAllString(addressUser.ReplaceAllString(text, "$1"), "$1")
+}
+
+// hasSecret says whether a path is an address with a user or a query.
+func hasSecret(path string) bool { return withoutSecrets(path) != path }

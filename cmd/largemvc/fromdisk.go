@@ -70,12 +70,17 @@ type labelLines struct {
 	head    int      // labels of the file, which begins with a head; 0: there is none
 	array   bool
 	classes []string // names, as in CSV
+	ids     []string // of all samples; nil: they have none
+	idName  string   // of their column in the data
 }
 
 // add appends what is written of sample i of a block that begins with sample first.
 func (l *labelLines) add(line []byte, first, i int, a *largemvc.Assignments) []byte {
 	if l.array {
 		return binary.LittleEndian.AppendUint64(line, uint64(a.Labels[i]))
+	}
+	if sample := l.own.lo + first + i; l.ids != nil {
+		line = append(append(line, fieldsOf(l.ids[sample : sample+1])[0]...), ',')
 	}
 	line = strconv.AppendInt(line, int64(l.own.lo+first+i), 10)
 	line = strconv.AppendInt(append(line, ','), int64(a.Labels[i]), 10)
@@ -91,17 +96,20 @@ func (l *labelLines) heading(a *largemvc.Assignments) string {
 	if l.array {
 		return arrayHead(l.head)
 	}
-	head := "sample,label,"
+	names := []string{"sample", "label"}
 	if a.Confidence != nil {
-		head += "confidence,"
+		names = append(names, "confidence")
 	}
-	head += "novelty"
+	names = append(names, "novelty")
 	if a.Classes != nil {
-		if head += ",class"; a.Classes.Confidence != nil {
-			head += ",class_confidence"
+		if names = append(names, "class"); a.Classes.Confidence != nil {
+			names = append(names, "class_confidence")
 		}
 	}
-	return head + "\n"
+	if l.ids != nil {
+		names = slices.Insert(names, 0, fieldsOf([]string{idName(l.idName, names)})[0])
+	}
+	return strings.Join(names, ",") + "\n"
 }
 
 // appendClass appends to a line the class of sample i and its confidence, where they exist. names are the classes as in CSV.

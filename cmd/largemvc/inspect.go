@@ -45,6 +45,8 @@ func inspectFlags(o *inspectOptions) *flags {
 	o.prepareFlags(f)
 	f.bool(&o.manifest, "manifest", "write beside the files of each -data with %d in place of a number how many they are, and "+
 		"the rows of each:\nno command reads such files without it")
+	f.value(scratchFolder{&o.scratch, &o.numbers}, "scratch", "`FOLDER` for files that are deleted at the end: files with %d "+
+		"need one if they cannot be\nread row by row as they lie (CSV, compressed arrays); none by default")
 	f.output(&o.write, "write", "`FILE` to begin from, for fit -config: how the data are read, and all settings with their "+
 		"defaults; none by default")
 	f.group("Memory")

@@ -44,12 +44,21 @@ func withIDs(r *dataset.Reading, ids []string, columns []dataset.Column) []datas
 	if ids == nil {
 		return columns
 	}
-	name := r.IDColumn
-	taken := func(c dataset.Column) bool { return strings.EqualFold(c.Name, name) }
-	if !plainName.MatchString(name) || slices.ContainsFunc(columns, taken) {
-		name = "id"
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = c.Name
 	}
-	return slices.Insert(columns, 0, dataset.Column{Name: name, Data: ids})
+	return slices.Insert(columns, 0, dataset.Column{Name: idName(r.IDColumn, names), Data: ids})
+}
+
+// idName returns the name of the column of ids in a file of labels: their name in the data, if it is plain and no other column
+// has it, else id.
+func idName(name string, others []string) string {
+	taken := func(other string) bool { return strings.EqualFold(other, name) }
+	if !plainName.MatchString(name) || slices.ContainsFunc(others, taken) {
+		return "id"
+	}
+	return name
 }
 
 // arrayHead precedes n labels of 8 bytes in a file of arrays.

@@ -28,6 +28,7 @@ import (
 	"strings"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/internal/suspect"
 	"github.com/largemvc/largemvc/internal/textfile"
 )
 
@@ -73,13 +74,24 @@ func commands() []command {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	err := dispatch(ctx, args, stdout, stderr)
 	status := exitStatus(err, stderr)
-	var refused interface{ Cure() [][2]string }
-	if errors.As(err, &refused) {
-		if line := curedLine(args, refused.Cure()); line != "" {
+	if options := cureOf(err); options != nil {
+		if line := curedLine(args, options); line != "" {
 			fmt.Fprintln(stderr, textfile.Printable(line))
 		}
 	}
 	return status
+}
+
+// cureOf returns the options with which the files of an error can be read; nil if it has none.
+func cureOf(err error) [][2]string {
+	var refused interface{ Cure() [][2]string }
+	switch {
+	case errors.As(err, &refused):
+		return refused.Cure()
+	case errors.Is(err, suspect.ErrNaN): // of rows that no reader has checked: parts, and rows on disk
+		return [][2]string{{"Options.Impute", "mean"}}
+	}
+	return nil
 }
 
 // exitStatus prints the error of a command, with the stack of a panic, and returns the exit status.
@@ -114,7 +126,7 @@ var curing = map[string]string{
 // resumed training have the fill values of the training.
 func notCured(args []string, option string) bool {
 	return slices.ContainsFunc(args, func(a string) bool {
-		return isAddress(a) && strings.ContainsAny(a, "?@") ||
+		return hasSecret(a) ||
 			option == "Options.Impute" && strings.HasPrefix(strings.TrimLeft(a, "-"), "resume")
 	}) || option == "Options.Impute" && slices.Contains([]string{"predict", "report"}, args[0])
 }

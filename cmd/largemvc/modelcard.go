@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/dataset/views"
 	"github.com/largemvc/largemvc/internal/checkpoint"
 	"github.com/largemvc/largemvc/internal/textfile"
 )
@@ -106,6 +107,32 @@ func printCheckpoint(w io.Writer, path string) error {
 	return err
 }
 
+// viewLines prints the views of a model, with line.
+func viewLines(line func(name, format string, args ...any), p *largemvc.Predictor) error {
+	prepared, err := views.Preparations(p)
+	if err != nil {
+		return err
+	}
+	dims := p.Dims()
+	for v, name := range p.ViewNames() {
+		features := "features without names"
+		if f := p.FeatureNames(v); len(f) > 0 {
+			features = "features " + firstAndLast(f)
+		}
+		line(fmt.Sprintf("view %d", v), "%s, %s, %s", cmp.Or(name, "without a name"), count(dims[v], "feature"), features)
+		if prepared == nil || prepared[v] == nil {
+			continue
+		}
+		if how := prepared[v].String(); how != "" {
+			line("", "values prepared: %s", how)
+		}
+		if names := prepared[v].LeaveOut; names != nil {
+			line("", "left out: %s", strings.Join(names, ", "))
+		}
+	}
+	return nil
+}
+
 // printModel prints what there is to know of a model.
 func printModel(w io.Writer, path string) error {
 	p, err := largemvc.Load(path)
@@ -131,19 +158,8 @@ func printModel(w io.Writer, path string) error {
 	if n := len(p.Loss); n > 0 {
 		line("loss", aboutLoss, p.Loss[0]-p.NullLoss, p.Loss[n-1]-p.NullLoss)
 	}
-	dims := p.Dims()
-	for v, name := range p.ViewNames() {
-		features := "features without names"
-		if f := p.FeatureNames(v); len(f) > 0 {
-			features = "features " + f[0]
-			if len(f) > 1 {
-				features += " … " + f[len(f)-1]
-			}
-		}
-		if name == "" {
-			name = "without a name"
-		}
-		line(fmt.Sprintf("view %d", v), "%s, %s, %s", name, count(dims[v], "feature"), features)
+	if err := viewLines(line, p); err != nil {
+		return err
 	}
 	line("clusters", "%d of sizes %s", p.Clusters, join(p.Sizes, ", "))
 	if p.Kept {

@@ -66,6 +66,9 @@ func checkOutputs(command string, stdout io.Writer, outputs []*output, inputs ma
 			}
 			continue
 		}
+		if isAddress(o.path) {
+			return usagef("%s: -%s %s is an address: give a file", command, o.flag, o.path)
+		}
 		if err := o.resolve(); err != nil {
 			return err
 		}

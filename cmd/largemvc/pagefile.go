@@ -30,10 +30,7 @@ func pageOptions(in *input, data []string, reading time.Duration, bar *progress.
 		if path == standard {
 			path = "standard input"
 		}
-		if isAddress(path) {
-			path, _, _ = strings.Cut(path, "?") // its query may be secret
-		}
-		names = append(names, filepath.Base(path))
+		names = append(names, filepath.Base(withoutSecrets(path)))
 	}
 	o := report.Options{
 		Data: strings.Join(names, ", "), Views: in.views, IDs: in.ids, Classes: in.labels, ClassNames: in.classNames,

@@ -72,6 +72,7 @@ func TestPartsInOneProcess(t *testing.T) {
 	if !strings.Contains(stderr, "the model has float64 and fills or transforms values") {
 		t.Error(stderr)
 	}
+	checkHoles(t, folder)
 	for _, name := range []string{"same-0.csv", "same-1.csv"} {
 		if err := os.WriteFile(in(name), []byte("id,a,b\np,1,2\nq,3,4\n"), 0o600); err != nil {
 			t.Fatal(err)
@@ -88,6 +89,31 @@ func TestPartsInOneProcess(t *testing.T) {
 	for _, disk := range []string{"-quiet", "-from-disk"} {
 		status, stdout, stderr := runLine(append([]string{"fit", "-clusters", "4", disk}, parts...)...)
 		checkFailure(t, "a part less", exitError, status, stdout, stderr, "there is no x1-2.npy, which")
+	}
+}
+
+// checkHoles: parts of CSV have a manifest, and beside the error for a hole in one is the line that fills it.
+func checkHoles(t *testing.T, folder string) {
+	t.Helper()
+	t.Chdir(folder)
+	for k, text := range []string{"id,a,b\np,1,2\nq,3,\n", "id,a,b\nr,1,2\ns,3,4\n"} {
+		if err := os.WriteFile(numbered("h-%d.csv", k), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if status, _, stderr := runLine("inspect", "-manifest", "-scratch", ".", "h-%d.csv"); status != exitOK {
+		t.Fatal(stderr)
+	}
+	for _, disk := range []string{"-quiet", "-from-disk"} {
+		args := []string{"fit", "h-%d.csv", "-clusters", "2", disk, "-scratch", "."}
+		_, _, stderr := runLine(args...)
+		want := "with means in place of NaN: largemvc " + strings.Join(args, " ") + " -impute mean\n"
+		if !strings.Contains(stderr, "has NaN at row 1, column 1") || !strings.HasSuffix(stderr, want) {
+			t.Errorf("%s: %s", disk, stderr)
+		}
+		if status, _, stderr := runLine(append(args, "-impute", "mean")...); status != exitOK {
+			t.Errorf("%s: the line fails: %s", disk, stderr)
+		}
 	}
 }
 
@@ -114,6 +140,19 @@ func TestAddresses(t *testing.T) {
 	sameFiles(t, in("files.csv"), in("urls.csv"), in("disk.csv"))
 	if line := curedLine([]string{"fit", urls[1]}, [][2]string{{"Options.Impute", "mean"}}); line != "" {
 		t.Errorf("the line to paste shows the query: %s", line)
+	}
+	for _, wrong := range [][]string{
+		{"fit", "-out", "http://me:secret@host/a?key=secret", "-clusters", "2", in("x0.npy")},
+		{"fit", "-report", "-", "-save", server.URL + "/x0.npy?key=secret", in("x0.npy")},
+		{"inspect", server.URL + "/none.npy?key=secret"},
+	} {
+		if status, stdout, stderr := runLine(wrong...); status == exitOK || strings.Contains(stdout+stderr, "secret") {
+			t.Errorf("%q: status %d, %s%s", wrong, status, stdout, stderr)
+		}
+	}
+	status, _, stderr := runLine(append([]string{"fit", "-clusters", "2", "-write-config", in("c.json")}, urls...)...)
+	if text, err := os.ReadFile(in("c.json")); status != exitOK || err != nil || strings.Contains(string(text), "secret") {
+		t.Errorf("the configuration: %s%s, %v", stderr, text, err)
 	}
 	if page, err := os.ReadFile(in("urls.html")); err != nil || strings.Contains(string(page), "secret") {
 		t.Errorf("the report shows the query: %v", err)

@@ -54,7 +54,7 @@ func predictFlags(o *predictOptions) *flags {
 	f.output(&o.report, "report", "`FILE` for a report on the samples, one HTML page; none by default")
 	f.string(&o.embedding, "embedding", "`FILE` for the representation H, .npy, .npz or .csv; none by default")
 	f.output(&o.trust, "trust", "`FILE` for the trust in the rows"+aboutTrust)
-	o.diskFlags(f, "labels are written as they are\nfound, without ids")
+	o.diskFlags(f, "labels are written as they are\nfound")
 	f.value(&o.rows, "rows", "`FIRST:END`, with -from-disk: label only the rows from FIRST to END-1, a part for each of "+
 		"several machines;\nby default all")
 	f.bool(&o.mpi, "mpi", "label together with the other processes of mpirun, srun or the mpi-operator, each a part of the "+

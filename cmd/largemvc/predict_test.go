@@ -65,6 +65,10 @@ func TestPredictPrepared(t *testing.T) {
 			t.Fatalf("%s: status %d: %s%s", args[0], status, stdout, stderr)
 		}
 	}
+	if _, stdout, _ := runLine("inspect", model); !strings.Contains(stdout, "values prepared: median") ||
+		!strings.Contains(stdout, "values prepared: median, tfidf") {
+		t.Errorf("inspect of the model: %s", stdout)
+	}
 	labels := func(path string) (out []string) {
 		text, err := os.ReadFile(path)
 		if err != nil {

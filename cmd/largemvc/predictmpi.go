@@ -95,7 +95,8 @@ func (o *predictOptions) predictRank(
 		Float: bits(model.Config().Float64), Reading: &in.reading, ClusterSizes: make([]int, model.Clusters),
 		ReadSeconds: read.Sub(began).Seconds(),
 	}
-	lines := &labelLines{own: own, array: filepath.Ext(out.path) == arrayEnding, classes: fieldsOf(model.ClassNames)}
+	lines := &labelLines{own: own, array: filepath.Ext(out.path) == arrayEnding, classes: fieldsOf(model.ClassNames), ids: in.ids,
+		idName: in.reading.IDColumn}
 	err = o.writeRanks(w, out, stdout, in.samples, lines, func(to io.Writer) error {
 		return own.placed(p.labelRows(ctx, model, in, lines, to, bar))
 	})

@@ -37,7 +37,10 @@ func writeConfig(w io.Writer, f *flags, c largemvc.Config, more map[string]any) 
 		return err
 	}
 	maps.DeleteFunc(values, func(_ string, value any) bool { return value == nil })
-	values["data"], values["Checkpoint"] = *f.data, map[string]int{"Every": c.Checkpoint.Every}
+	values["Checkpoint"] = map[string]int{"Every": c.Checkpoint.Every}
+	if !slices.ContainsFunc(*f.data, hasSecret) { // else -data must be given again
+		values["data"] = *f.data
+	}
 	f.Visit(func(fl *flag.Flag) {
 		if slices.Contains(inConfig, fl.Name) {
 			values[fl.Name] = configValue(fl.Value)

@@ -3,6 +3,7 @@
 package suspect
 
 import (
+	"errors"
 	"math"
 	"slices"
 )
@@ -13,6 +14,9 @@ const (
 	WildScale    = 100
 	MostlyFilled = 0.5
 )
+
+// ErrNaN is within the errors for a value that is missing, which a reader with another option fills.
+var ErrNaN = errors.New("NaN")
 
 // How sentences on views with the same values end: of a fit, and of the reading.
 const (

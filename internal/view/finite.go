@@ -8,6 +8,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/suspect"
 )
 
 // finiteRows is the number of rows that a goroutine checks at once.
@@ -124,7 +125,11 @@ func nonFinite(x View, v, i int) error {
 	values := make([]float64, x.Cols)
 	x.Row(i, values)
 	for j, value := range values {
-		if math.IsNaN(value) || math.IsInf(value, 0) {
+		switch {
+		case math.IsNaN(value):
+			return &InputError{v, x.Number(i), j,
+				fmt.Errorf("%s has %w at row %d, column %d", x.Label(v), suspect.ErrNaN, x.Number(i), j)}
+		case math.IsInf(value, 0):
 			return &InputError{v, x.Number(i), j,
 				fmt.Errorf("%s has %v at row %d, column %d", x.Label(v), value, x.Number(i), j)}
 		}
