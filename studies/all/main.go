@@ -1,0 +1,170 @@
+// Command all runs the studies behind the tables and figures of the documents, in one state of the code, and keeps what each prints
+// below a line with the commit and the command. A run that was stopped goes on where it stopped: what has the commit is done.
+//
+//	go run -C studies ./all -data FOLDER,FOLDER          # days on two cores; -only NAMES runs some
+//	go run -C studies ./all -data FOLDER -spot           # a minute: fails if a digit differs from results/spot
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "all:", err)
+		os.Exit(1)
+	}
+}
+
+type options struct {
+	data, out    string
+	names        []string
+	spot, update bool
+}
+
+func parse(args []string) (*options, error) {
+	o := &options{}
+	only := ""
+	f := flag.NewFlagSet("all", flag.ContinueOnError)
+	f.StringVar(&o.data, "data", "", "folders of sets with labels, separated by commas")
+	f.StringVar(&o.out, "out", "results/all", "folder for the output of each study, from the folder of studies")
+	f.StringVar(&only, "only", "", "names of the studies to run, separated by commas; empty: all")
+	f.BoolVar(&o.spot, "spot", false, "run small studies, and compare their output with results/spot")
+	f.BoolVar(&o.update, "update", false, "with -spot: write the output to results/spot in place of comparing it")
+	if err := f.Parse(args); err != nil {
+		return nil, err
+	}
+	if f.NArg() > 0 || o.data == "" || o.update && !o.spot {
+		return nil, errors.New("give -data, no other arguments, and -update with -spot alone")
+	}
+	if only != "" {
+		o.names = strings.Split(only, ",")
+	}
+	return o, nil
+}
+
+// run runs the studies of a command line.
+func run(ctx context.Context, args []string, stdout io.Writer) error {
+	o, err := parse(args)
+	if err != nil {
+		return err
+	}
+	todo, folder := studies, o.out
+	if o.spot {
+		todo, folder = spots, filepath.Join("results", "spot")
+	}
+	for _, name := range o.names {
+		if !slices.ContainsFunc(todo, func(s study) bool { return s.name == name }) {
+			return fmt.Errorf("no study %s", name)
+		}
+	}
+	commit := ""
+	if !o.spot {
+		if commit, err = state(ctx); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	for _, s := range todo {
+		if o.names != nil && !slices.Contains(o.names, s.name) {
+			continue
+		}
+		if err := s.remake(ctx, o, folder, commit, stdout); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	return nil
+}
+
+// state is the commit of the code. Code that is not committed is an error.
+func state(ctx context.Context) (string, error) {
+	changed, err := exec.CommandContext(ctx, "git", "status", "--porcelain", "--untracked-files=no", "--", "..", ":!results").Output()
+	if err != nil {
+		return "", fmt.Errorf("git status: %w", err)
+	}
+	if len(changed) > 0 {
+		return "", fmt.Errorf("files are changed and not committed, so no commit has these figures:\n%s", changed)
+	}
+	commit, err := exec.CommandContext(ctx, "git", "rev-parse", "--short=12", "HEAD").Output()
+	return strings.TrimSpace(string(commit)), err
+}
+
+// remake runs a study unless its output has the commit already.
+func (s study) remake(ctx context.Context, o *options, folder, commit string, stdout io.Writer) error {
+	path := filepath.Join(folder, s.name+".txt")
+	head := fmt.Sprintf("go run -C studies %s\n", strings.Join(s.with("FOLDERS", "OUT"), " "))
+	if !o.spot {
+		head = "commit " + commit + ": " + head
+	}
+	kept, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if !o.spot && bytes.HasPrefix(kept, []byte(head)) {
+		fmt.Fprintf(stdout, "%s: done\n", s.name)
+		return nil
+	}
+	out := filepath.Join(folder, "work-"+s.name+"-"+commit) // some studies go on from what they have finished there
+	if err = os.MkdirAll(out, 0o755); err != nil {
+		return err
+	}
+	text, err := s.run(ctx, o, out)
+	if err == nil || o.spot {
+		err = errors.Join(err, os.RemoveAll(out))
+	}
+	if err != nil {
+		return err
+	}
+	if o.spot && !o.update {
+		_, want, _ := bytes.Cut(kept, []byte("\n"))
+		if !bytes.Equal(text, want) {
+			return fmt.Errorf("prints\n%s\nand %s has\n%s", text, path, want)
+		}
+		fmt.Fprintf(stdout, "%s: as committed\n", s.name)
+		return nil
+	}
+	fmt.Fprintf(stdout, "%s: %s\n", s.name, path)
+	partial := path + ".part" // a run that is stopped leaves no half of an output
+	if err := os.WriteFile(partial, append([]byte(head), text...), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(partial, path)
+}
+
+// run returns what a study prints, or the files that it keeps of those that it writes.
+func (s study) run(ctx context.Context, o *options, out string) ([]byte, error) {
+	c := exec.CommandContext(ctx, "go", append([]string{"run"}, s.with(o.data, out)...)...)
+	c.Stderr = os.Stderr
+	if o.spot {
+		c.Env = append(os.Environ(), "LARGEMVC_KERNEL=avx2") // other kernels have other last bits
+	}
+	text, err := c.Output()
+	if err != nil || s.keeps == nil {
+		return text, err
+	}
+	text = nil
+	for _, name := range s.keeps {
+		part, err := os.ReadFile(filepath.Join(out, name))
+		if err != nil {
+			return nil, err
+		}
+		text = fmt.Appendf(text, "%s\n%s", name, part)
+	}
+	return text, nil
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestStudies: every study has a name of its own and a program, and says where it keeps what is not printed.
+func TestStudies(t *testing.T) {
+	for _, list := range [][]study{studies, spots} {
+		seen := map[string]bool{}
+		for _, s := range list {
+			words := s.with("D", "O")
+			if _, err := os.Stat(filepath.Join("..", words[0])); err != nil || seen[s.name] {
+				t.Errorf("%s: %v, twice %v", s.name, err, seen[s.name])
+			}
+			seen[s.name] = true
+			if s.keeps != nil && !strings.Contains(s.command, "OUT") || strings.Contains(strings.Join(words, " "), "DATA") {
+				t.Errorf("%s: %q", s.name, words)
+			}
+		}
+	}
+}
+
+func TestWrongUse(t *testing.T) {
+	for _, line := range []string{"", "-data x y", "-data x -update", "-data x -spot -only none", "-data x -only none"} {
+		if err := run(context.Background(), strings.Fields(line), io.Discard); err == nil {
+			t.Errorf("%q: no error", line)
+		}
+	}
+}
+
+// TestFailingStudy: a study that fails is an error and leaves nothing.
+func TestFailingStudy(t *testing.T) {
+	t.Chdir("..") // where the commands run
+	folder := t.TempDir()
+	s := study{name: "none", command: "./internal/presets/none"}
+	if err := s.remake(t.Context(), &options{spot: true}, folder, "", io.Discard); err == nil {
+		t.Error("no error of a command that fails")
+	}
+	s.command = "./all -help"
+	if err := s.remake(t.Context(), &options{spot: true}, folder, "", io.Discard); err == nil {
+		t.Error("no error of a command with status 1")
+	}
+	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
+		t.Errorf("%v is left: %v", left, err)
+	}
+}

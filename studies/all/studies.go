@@ -1,0 +1,50 @@
+package main
+
+import "strings"
+
+// study is a command of this module.
+type study struct {
+	name    string
+	command string   // with DATA for the folders of sets and OUT for a folder of its own
+	keeps   []string // files in OUT that are its output; nil: what it prints
+}
+
+// with returns the words of the command with its folders.
+func (s study) with(data, out string) []string {
+	words := strings.Fields(s.command)
+	for i, word := range words {
+		words[i] = strings.NewReplacer("DATA", data, "OUT", out).Replace(word)
+	}
+	return words
+}
+
+const (
+	ofKnown = "webkb,prokaryotic,landuse21,cora,citeseer,orl,msrcv1,3sources,20newsgroups,reuters600,nci60,tcgabrca150,satellite," +
+		"proteinfold"
+	ofIncomplete = "3sources,webkb,msrcv1,orl,20newsgroups,reuters600"
+)
+
+// studies make the tables and figures of the documents, in the order of the time that they take.
+var studies = []study{
+	{"confidence-small", "./confidence -draws 3 -first 1", nil},
+	{"confidence-large", "./confidence -draws 1 -first 1 -samples 3000", nil},
+	{"structure-noise", "./structure -draws 2 -first 300", nil},
+	{"structure-sets", "./structure -draws 3 -first 20 -limit 10000 -data DATA", nil},
+	{"known", "./known -data DATA -draws 3 -only " + ofKnown, nil},
+	{"choose", "./choose -data DATA -draws 0,1,2 -out OUT/choose.svg", nil},
+	{"choose-starts", "./choose -data DATA -starts -draws 0,1,2", nil},
+	{"confidence-sets", "./confidence -data DATA -digits 10000 -first 1", nil},
+	{"protocol", "./paper protocol -data DATA -out OUT", []string{"protocol.md"}},
+	{"margin", "./paper margin -data DATA -out OUT", []string{"margin.md"}},
+	{"incomplete", "./paper incomplete -data DATA -out OUT -sets " + ofIncomplete, []string{"incomplete.csv"}},
+	{"quality", "./quality -data DATA -out OUT", []string{"quality.md"}},
+	{"speed", "./bench/compare -data DATA -own all", nil},
+	{"methods", "./bench/compare -data DATA -methods mnist3v,mnistusps -runs 3 -figure OUT/methods.svg", []string{"methods.svg"}},
+}
+
+// spots take seconds each, and print no times.
+var spots = []study{
+	{"known", "./known -data DATA -draws 1 -known 3 -only 3sources,webkb", nil},
+	{"quality", "./quality -data DATA -out OUT -sets 3sources,webkb -draws 1 -rows paper;k-means;neighbours",
+		[]string{"quality-acc.csv", "quality-nmi.csv"}},
+}
