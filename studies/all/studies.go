@@ -21,6 +21,7 @@ func (s study) with(data, out string) []string {
 const (
 	ofKnown = "webkb,prokaryotic,landuse21,cora,citeseer,orl,msrcv1,3sources,20newsgroups,reuters600,nci60,tcgabrca150,satellite," +
 		"proteinfold"
+	sixSets      = "20newsgroups,3sources,cub10,msrcv1,reuters600,webkb"
 	ofIncomplete = "3sources,webkb,msrcv1,orl,20newsgroups,reuters600"
 )
 
@@ -34,8 +35,9 @@ var studies = []study{
 	{"choose", "./choose -data DATA -draws 0,1,2 -out OUT/choose.svg", nil},
 	{"choose-starts", "./choose -data DATA -starts -draws 0,1,2", nil},
 	{"confidence-sets", "./confidence -data DATA -digits 10000 -first 1", nil},
-	{"protocol", "./paper protocol -data DATA -out OUT", []string{"protocol.md"}},
-	{"margin", "./paper margin -data DATA -out OUT", []string{"margin.md"}},
+	{"protocol", "./paper protocol -data DATA -out OUT -sets " + sixSets, []string{"protocol.md"}},
+	{"rivals", "./paper rivals -data DATA -out OUT -sets " + sixSets, []string{"rivals.md"}},
+	{"margin", "./paper margin -data DATA -out OUT -sets bdgp,landuse21,orl,skdigits3v,ucidigit," + sixSets, []string{"margin.md"}},
 	{"incomplete", "./paper incomplete -data DATA -out OUT -sets " + ofIncomplete, []string{"incomplete.csv"}},
 	{"quality", "./quality -data DATA -out OUT", []string{"quality.md"}},
 	{"speed", "./bench/compare -data DATA -own all", nil},

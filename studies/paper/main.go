@@ -34,6 +34,7 @@ func experiments() []experiment {
 		{"ablation", "the network without its modules", ablation},
 		{"time", "time and memory as the number of samples grows", timing},
 		{"convergence", "the loss, the objective and the noise along training", convergence},
+		{"rivals", "deep methods of others, at the last epoch and at the one that labels pick", rivals},
 		{"protocol", "how much of the published figures is the published protocol", protocol},
 		{"margin", "the clusters of the default preset and the classes, by measures without labels", margin},
 		{"sensitivity", "layers, anchors and the thresholds learned", sensitivity},

@@ -83,17 +83,8 @@ func protocol(ctx context.Context, s *study) error {
 			return err
 		}
 		for _, figure := range figures {
-			line := tables.Line{Name: k.name, Cells: []tables.Cell{{Text: figure.name}}}
-			var means []float64
-			for _, draws := range got {
-				var values []float64
-				for _, c := range draws {
-					values = append(values, figure.of(c))
-				}
-				line.Cells = append(line.Cells, tables.MeanOf(values))
-				means = append(means, tables.MeanOf(values).Mean)
-			}
-			line.Cells = slices.Insert(line.Cells, 1, tables.Cell{Text: fmt.Sprintf("%.1f", tables.MeanOf(means).Mean)})
+			line := meanLine(k.name, got, figure.of)
+			line.Cells = slices.Insert(line.Cells, 0, tables.Cell{Text: figure.name})
 			g.Rows = append(g.Rows, line)
 		}
 	}
@@ -121,6 +112,22 @@ var figures = []struct {
 	{"**ACC, last epoch**", func(c course) float64 { return c.ACC[len(c.ACC)-1] }},
 	{"ACC, epoch that labels pick", func(c course) float64 { return c.ACC[c.picked()] }},
 	{"purity there: the published “ACC”", func(c course) float64 { return c.Purity[c.picked()] }},
+}
+
+// meanLine is a line of a figure: its mean over the sets, and of each set the mean over the draws.
+func meanLine(name string, got [][]course, of func(course) float64) tables.Line {
+	line, mean := tables.Line{Name: name}, 0.0
+	for _, draws := range got {
+		values := make([]float64, len(draws))
+		for i, c := range draws {
+			values[i] = of(c)
+		}
+		cell := tables.MeanOf(values)
+		line.Cells = append(line.Cells, cell)
+		mean += cell.Mean / float64(len(got))
+	}
+	line.Cells = slices.Insert(line.Cells, 0, tables.Cell{Text: fmt.Sprintf("%.1f", mean)})
+	return line
 }
 
 // courses runs one network on all sets and draws.
@@ -305,10 +312,19 @@ var errPython = errors.New("python3 with PyTorch and scikit-learn is needed")
 
 // publishedNetwork trains the network of the published code.
 func publishedNetwork(ctx context.Context, s *study, d *sets.Set, draw int) (course, error) {
+	out, err := s.inPython(ctx, d, publishedCode, fmt.Sprint(d.Classes), fmt.Sprint(s.epochs), fmt.Sprint(draw))
+	for i := range out.ACC {
+		out.Epochs = append(out.Epochs, i)
+	}
+	return out, err
+}
+
+// inPython runs a program for PyTorch with arguments, the files of the labels and of each view, and their sizes.
+func (s *study) inPython(ctx context.Context, d *sets.Set, code string, args ...string) (course, error) {
 	if text, err := exec.CommandContext(ctx, "python3", "-c", "import torch, sklearn").CombinedOutput(); err != nil {
 		return course{}, fmt.Errorf("%w: %w %s", errPython, err, text)
 	}
-	folder, err := os.MkdirTemp("", "published")
+	folder, err := os.MkdirTemp("", "rival")
 	if err != nil {
 		return course{}, err
 	}
@@ -323,7 +339,7 @@ func publishedNetwork(ctx context.Context, s *study, d *sets.Set, draw int) (cou
 		classes[i] = int64(l)
 	}
 	path, err := save("classes", classes)
-	args := []string{"-", fmt.Sprint(d.Classes), fmt.Sprint(s.epochs), fmt.Sprint(draw), path, fmt.Sprint(d.N)}
+	args = append(append([]string{"-"}, args...), path, fmt.Sprint(d.N))
 	for v, m := range d.Values {
 		view, saved := save(fmt.Sprint("view", v), m.X)
 		args, err = append(args, view, fmt.Sprint(m.D)), errors.Join(err, saved)
@@ -333,7 +349,7 @@ func publishedNetwork(ctx context.Context, s *study, d *sets.Set, draw int) (cou
 	}
 	python := exec.CommandContext(ctx, "python3", args...)
 	python.Env = append(os.Environ(), "OMP_NUM_THREADS=1") // the sets are small
-	python.Stdin, python.Stderr = strings.NewReader(publishedCode), s.stderr
+	python.Stdin, python.Stderr = strings.NewReader(code), s.stderr
 	text, err := python.Output()
 	if err != nil {
 		return course{}, err
@@ -343,7 +359,7 @@ func publishedNetwork(ctx context.Context, s *study, d *sets.Set, draw int) (cou
 		return course{}, err
 	}
 	for i := range out.ACC {
-		out.Epochs, out.ACC[i], out.Purity[i] = append(out.Epochs, i), 100*out.ACC[i], 100*out.Purity[i]
+		out.ACC[i], out.Purity[i] = 100*out.ACC[i], 100*out.Purity[i]
 	}
 	return out, nil
 }
