@@ -299,7 +299,7 @@ func costOf(kernel string, l Launch, size int64, args []any) (Cost, error) {
 		k.Useful = operations * cells
 	}
 	switch kernel {
-	case wideTimes.name, narrowTimes.name, smallTimes.name:
+	case wideTimes.name, hundredTimes.name, narrowTimes.name, smallTimes.name:
 		ldOut, n, m, inner := at(2), at(7), at(8), at(9)
 		k.Read = (n*inner + m*inner + at(10)*n*ldOut + at(11)*n) * size
 		k.Written = n * ldOut * size
@@ -310,7 +310,7 @@ func costOf(kernel string, l Launch, size int64, args []any) (Cost, error) {
 		t, step := timesShape(kernel)
 		k.Useful, k.Executed = 2*n*m*inner, 2*blocks*int64(t.rows*t.columns)*up(inner, step)
 		return k, nil
-	case wideSums.name, narrowSums.name, smallSums.name:
+	case wideSums.name, hundredSums.name, narrowSums.name, smallSums.name:
 		n, m, d, chunk := at(6), at(7), at(8), at(9)
 		parts := (n + chunk - 1) / chunk
 		k.Read, k.Written = (n*m+n*d+at(3)*n)*size, parts*m*d*size
@@ -401,6 +401,8 @@ func timesShape(kernel string) (tile, int64) {
 	switch kernel {
 	case wideTimes.name:
 		return wideTimes, 16
+	case hundredTimes.name:
+		return hundredTimes, 8
 	case narrowTimes.name:
 		return narrowTimes, 16
 	}
@@ -411,6 +413,8 @@ func sumsShape(kernel string) (tile, int64) {
 	switch kernel {
 	case wideSums.name:
 		return wideSums, 16
+	case hundredSums.name:
+		return hundredSums, 8
 	case narrowSums.name:
 		return narrowSums, 16
 	}

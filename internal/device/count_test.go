@@ -105,7 +105,7 @@ func TestEpoch(t *testing.T) {
 				t.Errorf("%s: %d operations of %d that are executed", k.Kernel, k.Useful, k.Executed)
 			}
 		}
-		products := []string{wideTimes.name, wideSums.name}
+		products := []string{wideTimes.name, wideSums.name, hundredTimes.name, hundredSums.name}
 		if tensors {
 			products = []string{wideTensorTimes.name, wideTensorSums.name}
 		}

@@ -45,8 +45,8 @@ func (s *Shard[T]) correlate(v, to int, a, weight Ptr, fresh bool) {
 func (s *Shard[T]) square(to int, a, weight, b Ptr) {
 	m, ld := s.plan.m, s.plan.ld
 	s.k.transposedTimes(sums{part: s.part, a: a, lda: ld, weight: weight, x: b, ldx: ld, n: s.plan.n, m: m, d: m,
-		chunk: s.plan.chunk})
-	s.k.fold(s.sumAt(to), s.part, s.plan.chunks, m*m)
+		chunk: s.plan.share})
+	s.k.fold(s.sumAt(to), s.part, ceil(s.plan.n, s.plan.share), m*m)
 }
 
 func (s *Shard[T]) sumAt(place int) Ptr { return s.sum + Ptr(8*place) }

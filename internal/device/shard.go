@@ -38,6 +38,7 @@ type plan struct {
 	n, m, ld      int
 	dims, ldx     []int
 	chunk, chunks int
+	share         int // rows of a part of the m×m sums
 	layers        int
 	anchored      bool
 	tuning        tuning
@@ -91,11 +92,21 @@ func newPlan[T kernel.Float](spec *engine.Spec, masked []bool, start, training b
 	p := plan{n: spec.Samples, m: spec.Anchors, ld: stride(spec.Anchors), dims: spec.Dims, layers: spec.Layers,
 		anchored: spec.Anchored, tuning: tuning{worthMoving, fewRows}, chunk: engine.ChunkRows(spec, false), start: start,
 		training: training, masked: masked, size: int64(size[T]())}
-	p.chunks = ceil(p.n, p.chunk)
+	p.chunks, p.share = ceil(p.n, p.chunk), shareRows(p.n, p.m, p.chunk)
 	for _, d := range spec.Dims {
 		p.ldx = append(p.ldx, padded(d))
 	}
 	return p, checkSizes(p.n, p.dims, p.m, p.chunks)
+}
+
+// shareRows divides the chunks of sums of m×m, which have few columns, until there are enough blocks for a large card.
+func shareRows(n, m, chunk int) int {
+	const enough, least = 2 * 132, 128
+	t := sumsTile(n, m, m)
+	for t.area(m, m)/(t.rows*t.columns)*ceil(n, chunk) < enough && chunk > least {
+		chunk /= 2
+	}
+	return chunk
 }
 
 func (p *plan) rowBytes() int64 { return int64(p.n) * int64(p.ld) * p.size }
@@ -171,7 +182,8 @@ func (s *state) allocateWork(p *plan, mem *memory) {
 	for _, d := range p.dims {
 		widest = max(widest, d)
 	}
-	s.part = mem.take(int64(p.chunks)*int64(p.m)*int64(widest)*p.size, "sums of the chunks")
+	parts := max(int64(p.chunks)*int64(widest), int64(ceil(p.n, p.share))*int64(p.m))
+	s.part = mem.take(parts*int64(p.m)*p.size, "sums of the chunks")
 	scratch := 4
 	if p.training {
 		scratch = len(s.scratch)

@@ -1,7 +1,7 @@
 #include "products.h"
 
-// The same products in tiles for many columns, for few (m ≤ 16), and for few rows, where large tiles would leave most
-// processors without work.
+// The same products in tiles for many columns, for about a hundred, for few (m ≤ 16), and for few rows, where large tiles would
+// leave most processors without work.
 #define TIMES_TRANSPOSED(name, BM, BN, BK, TM)                                                                                  \
   KERNEL(BM / TM * (BN / 4)) name(int epilogue, real *out, int ldout, const real *a, int lda, const real *b, int ldb, int n,    \
                                   int m, int k, const real *base, const real *row, real theta, u8 *pattern, int first,          \
@@ -10,6 +10,7 @@
                                      one_sided);                                                                                \
   }
 TIMES_TRANSPOSED(times_transposed_wide, 128, 64, 16, 8)
+TIMES_TRANSPOSED(times_transposed_hundred, 64, 104, 8, 8)
 TIMES_TRANSPOSED(times_transposed_narrow, 128, 16, 16, 4)
 TIMES_TRANSPOSED(times_transposed_small, 32, 16, 8, 2)
 
@@ -19,6 +20,7 @@ TIMES_TRANSPOSED(times_transposed_small, 32, 16, 8, 2)
     transposed_times<BM, BN, BK, TM>(part, a, lda, w, x, ldx, n, m, d, chunk);                                                  \
   }
 TRANSPOSED_TIMES(transposed_times_wide, 64, 128, 16, 8)
+TRANSPOSED_TIMES(transposed_times_hundred, 104, 104, 8, 8)
 TRANSPOSED_TIMES(transposed_times_narrow, 16, 128, 16, 4)
 TRANSPOSED_TIMES(transposed_times_small, 16, 32, 8, 2)
 
