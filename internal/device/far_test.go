@@ -34,7 +34,7 @@ func newDistant() *distant {
 
 // isDouble says whether a text has the kernels for float64.
 func isDouble(text string) bool {
-	return slices.Contains([]string{productsDouble(), rowsDouble(), termsDouble(), stagesDouble()}, text)
+	return slices.Contains([]string{productsDouble(), rowsDouble(), termsDouble(), stagesDouble(), polarDouble()}, text)
 }
 
 func (d *distant) Load(text string) (Module, error) {

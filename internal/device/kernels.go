@@ -24,6 +24,7 @@ var (
 	stagesFloat    = text("stages_float")
 	stagesDouble   = text("stages_double")
 	tensorFloat    = text("tensor_float")
+	polarDouble    = text("polar_double")
 )
 
 func text(name string) func() string {

@@ -288,8 +288,8 @@ func emptyShard[T kernel.Float](drv Driver, spec *engine.Spec, masked []bool, st
 	if err := fits(drv, fmt.Sprintf("a network of %d samples", p.n), count.total); err != nil {
 		return nil, err
 	}
-	s := &Shard[T]{spec: spec, plan: p, mem: memory{drv: drv}, stage: make([]T, p.constants.length),
-		result: make([]float64, p.sums.length), freeH: new([]Ptr), freeT: new([]Ptr), scales: make([]float64, len(p.dims))}
+	s := &Shard[T]{spec: spec, plan: p, mem: memory{drv: drv}, freeH: new([]Ptr),
+		freeT: new([]Ptr), scales: make([]float64, len(p.dims))}
 	if s.k, err = loadKernels[T](drv); err != nil {
 		return nil, err
 	}
@@ -298,10 +298,15 @@ func emptyShard[T kernel.Float](drv Driver, spec *engine.Spec, masked []bool, st
 			if s.polar.k, err = loadKernels[float64](drv); err != nil {
 				return nil, err
 			}
+			if s.polar.module, err = drv.Load(polarDouble()); err != nil {
+				return nil, err
+			}
 		}
 	}
 	s.allocate(spec, &s.plan, &s.mem)
 	s.polar.allocate(&s.plan, &s.mem)
+	s.polar.fill(&s.mem)
+	s.stage, s.result = host[T](&s.mem, p.constants.length), host[float64](&s.mem, p.sums.length)
 	if s.mem.err != nil {
 		return nil, errors.Join(s.mem.err, s.mem.release())
 	}
