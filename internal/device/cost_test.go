@@ -407,6 +407,9 @@ func costOf(kernel string, l Launch, size int64, args []any) (Cost, error) {
 		t := tensorTileOf(kernel)
 		parts := (n + chunk - 1) / chunk
 		k.Read, k.Written, k.Unit = (n*m+n*d+at(3)*n)*4, parts*m*d*4, Tensors
+		if args[1] == args[4] {
+			k.Read -= n * d * 4
+		}
 		k.Useful = 2 * n * m * d
 		k.Executed = 3 * 2 * up(m, int64(t.rows)) * up(d, int64(t.columns)) * steps(n, chunk, tensorStep)
 		return k, nil
