@@ -79,7 +79,7 @@ func TestTrialSteps(t *testing.T) {
 	}{
 		"device": {[]string{"-step", "environment"}, &simdevice.Sim{}, []string{"device", "device"}, exitOK},
 		"texts": {
-			[]string{"-step", "compile"}, &simdevice.Sim{}, []string{"compiled products_float", "compiled stages_double"}, exitOK,
+			[]string{"-step", "compile"}, &simdevice.Sim{}, []string{"compiled products_float", "compiled polar_double"}, exitOK,
 		},
 		"copies": {
 			[]string{"-step", "copies"}, &simdevice.Sim{}, []string{"copy to the device", "copied bytes are unchanged"}, exitOK,

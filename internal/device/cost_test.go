@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"unsafe"
 
+	"github.com/largemvc/largemvc/internal/driver"
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/linalg"
@@ -48,7 +50,7 @@ type Card struct {
 	Reached   [3]float64 // the share of a rate that kernels are assumed to reach
 	Launch    float64    // seconds of a launch
 	Block     float64    // seconds of a block that ends at once
-	Bus       float64    // bytes/s of a transfer
+	Bus       float64    // bytes/s of a transfer of memory that is made for copies
 	Transfer  float64    // seconds that one takes besides
 }
 
@@ -61,7 +63,7 @@ const (
 // H100 has the rates of the data sheet of an H100 SXM, 3.0 TB/s of its 3.35, and assumed shares.
 var H100 = Card{Name: "H100 SXM", Bandwidth: 3.0e12, Rates: [3]float64{66.9e12, 33.5e12, 989e12},
 	Reached: [3]float64{0.65, 0.5, 0.5},
-	Launch:  3e-6, Block: 0.45e-9, Bus: 8e9, Transfer: 15e-6}
+	Launch:  3e-6, Block: 0.45e-9, Bus: 25e9, Transfer: 15e-6}
 
 // Seconds is the longest of the times for a cost's bytes, for its operations and for its blocks, and the time of its launches.
 func (c *Card) Seconds(k Cost) float64 {
@@ -78,18 +80,18 @@ func busy(blocks int64, threads int) float64 {
 // Epoch is the cost of an epoch: all passes of a forward and a backward sweep and the wide products of the Procrustes steps.
 type Epoch struct {
 	Kernels   []Cost // by name, the most bytes first
-	Up, Down  int64  // bytes of transfers
+	Moved     int64  // bytes of transfers
 	Transfers int
 	Memory    int64   // of the device
 	X         int64   // bytes of the rows
 	Passes    int     // that read X
 	ReadsOfX  int     // by all kernels
-	Host      float64 // seconds of eigenvectors
+	Host      float64 // seconds of eigenvectors for which the device waits
 }
 
 // Seconds estimates an epoch. Of the host's own work it has the eigenvectors; the rest is small.
 func (e *Epoch) Seconds(c *Card) float64 {
-	s := e.Host + float64(e.Up+e.Down)/c.Bus + c.Transfer*float64(e.Transfers)
+	s := e.Host + float64(e.Moved)/c.Bus + c.Transfer*float64(e.Transfers)
 	for _, k := range e.Kernels {
 		s += c.Seconds(k)
 	}
@@ -99,9 +101,6 @@ func (e *Epoch) Seconds(c *Card) float64 {
 // Floor is the time of reading X once in every pass that needs it.
 func (e *Epoch) Floor(c *Card) float64 { return float64(e.X) * float64(e.Passes) / c.Bandwidth }
 
-// polishSteps is the number of Newton steps of a Procrustes step that are counted.
-const polishSteps = 2
-
 // CountEpoch counts an epoch of a network in T, whose views have all samples and a range for tensor cores if tensors is set, by
 // running its passes on a driver that computes nothing. No row is taken to need its residual directly.
 func CountEpoch[T kernel.Float](spec *engine.Spec, tensors bool) (*Epoch, error) {
@@ -110,8 +109,8 @@ func CountEpoch[T kernel.Float](spec *engine.Spec, tensors bool) (*Epoch, error)
 	if err != nil {
 		return nil, err
 	}
-	// Eigenvectors of m = 100 take 2 ms for each layer, views side by side, in the forward sweep and again in the backward one.
-	e := &Epoch{Memory: s.mem.total, Host: 2 * float64(spec.Layers) * 2e-3 * math.Pow(float64(spec.Anchors)/100, 3)}
+	e := &Epoch{Memory: s.mem.total}
+	drv.moved, drv.transfers, drv.others = 0, 0, 0
 	for v, ldx := range s.plan.ldx {
 		e.X += int64(s.plan.n) * int64(ldx) * s.plan.size
 		if tensors && s.plan.mayTensor() {
@@ -131,22 +130,23 @@ func CountEpoch[T kernel.Float](spec *engine.Spec, tensors bool) (*Epoch, error)
 		tree.Reset()
 	}
 	e.ReadsOfX = drv.reads / len(spec.Dims)
-	for l := 1; l <= spec.Layers; l++ {
-		for v := range spec.Dims {
-			if w := s.Wide(l, v); w != nil {
-				if err := procrustes(w, s.plan.m, spec.Dims[v]); err != nil {
-					return nil, err
-				}
-			}
-		}
+	if err := procrustes(s, drv); err != nil {
+		return nil, err
 	}
-	e.Up, e.Down, e.Transfers = drv.up, drv.down, drv.transfers
+	if len(s.polar.wides) < spec.Layers*len(spec.Dims) {
+		// Eigenvectors of m = 100 take 2 ms, in the forward sweep and again in the backward one; views side by side.
+		e.Host = 2 * float64(spec.Layers) * 2e-3 * math.Pow(float64(spec.Anchors)/100, 3)
+	}
+	e.Moved, e.Transfers = drv.moved, drv.transfers
 	for _, k := range drv.costs {
 		e.Kernels = append(e.Kernels, *k)
 	}
 	slices.SortFunc(e.Kernels, func(a, b Cost) int {
 		return cmp.Or(cmp.Compare(b.Read+b.Written, a.Read+a.Written), cmp.Compare(a.Kernel, b.Kernel))
 	})
+	if drv.others > 0 {
+		return nil, fmt.Errorf("device: %d copies of memory that is not for copies", drv.others)
+	}
 	return e, drv.err
 }
 
@@ -185,18 +185,29 @@ func passes(spec *engine.Spec) []*engine.Pass {
 	return out
 }
 
-// procrustes does what a Polar asks in a step and its derivative.
-func procrustes(w linalg.Wide, m, d int) error {
-	k, q := min(m, d), max(m, d)
-	x, square := make([]float64, k*q), make([]float64, k*k)
-	err := errors.Join(w.Put(linalg.SlotA, x, 1), w.TimesT(square, k, linalg.SlotA, linalg.SlotA),
-		w.Combine(linalg.SlotP, k, square, linalg.SlotA, nil, 0))
-	for range polishSteps {
-		err = errors.Join(err, w.TimesT(square, k, linalg.SlotA, linalg.SlotP), w.TimesT(square, k, linalg.SlotP, linalg.SlotP),
-			w.Combine(linalg.SlotNext, k, square, linalg.SlotP, nil, 0))
+// procrustes does what Polars ask in the steps of a shard and their derivatives.
+func procrustes[T kernel.Float](s *Shard[T], drv *counter) (err error) {
+	drv.wides = s.polar.wides
+	for l := 1; l <= s.spec.Layers; l++ {
+		var views []*wide
+		for v := range s.spec.Dims {
+			if w, ok := s.Wide(l, v).(*wide); ok {
+				drv.identity = w
+				views, err = append(views, w), errors.Join(err, w.Put(linalg.SlotA, make([]float64, w.k*w.q), 1))
+			}
+		}
+		err = errors.Join(err, s.Factor(l))
+		for _, w := range views {
+			x, square := make([]float64, w.k*w.q), make([]float64, w.k*w.k)
+			at, ok, failed := w.Factor(square, w.k)
+			if !ok {
+				return fmt.Errorf("device: no polar factor is counted: %w", errors.Join(err, failed))
+			}
+			err = errors.Join(err, failed, w.Get(x, at, 1), w.Put(linalg.SlotG, x, 1), w.TimesT(square, w.k, linalg.SlotG, at),
+				w.Combine(linalg.SlotGrad, w.k, square, linalg.SlotG, square, at), w.Get(x, linalg.SlotGrad, 1))
+		}
 	}
-	return errors.Join(err, w.Get(x, linalg.SlotP, 1), w.Put(linalg.SlotG, x, 1), w.TimesT(square, k, linalg.SlotG, linalg.SlotP),
-		w.Combine(linalg.SlotGrad, k, square, linalg.SlotG, square, linalg.SlotP), w.Get(x, linalg.SlotGrad, 1))
+	return err
 }
 
 // counter is a driver that adds up what launches cost.
@@ -207,8 +218,12 @@ type counter struct {
 	rows      []Ptr // the views' X
 	reads     int   // of them
 	costs     map[string]*Cost
-	up, down  int64
+	hosts     [][]byte
+	moved     int64 // bytes of transfers
 	transfers int
+	others    int // transfers of memory that is not for copies
+	wides     []*wide
+	identity  *wide // whose squares downloads return, identities; nil: zeros
 	err       error
 }
 
@@ -217,14 +232,34 @@ func (c *counter) Alloc(_ string, bytes int64) (Ptr, error) {
 	return c.next, nil
 }
 func (c *counter) Free(Ptr) error { return nil }
-func (c *counter) Upload(_ Ptr, src []byte) error {
-	c.up += int64(len(src))
-	c.transfers++
-	return nil
+func (c *counter) Host(bytes int) ([]byte, error) {
+	c.hosts = append(c.hosts, driver.Heap(bytes))
+	return c.hosts[len(c.hosts)-1], nil
 }
+func (c *counter) FreeHost([]byte) error          { return nil }
+func (c *counter) Upload(_ Ptr, src []byte) error { return c.transfer(src) }
 func (c *counter) Download(dst []byte, _ Ptr) error {
-	c.down += int64(len(dst))
-	c.transfers++
+	x := unsafe.Slice((*float64)(unsafe.Pointer(&dst[0])), len(dst)/8)
+	clear(x)
+	if w := c.identity; w != nil {
+		for i := range len(x) / w.ldk {
+			x[i*w.ldk+i%w.k] = 1
+		}
+	}
+	return c.transfer(dst)
+}
+
+// transfer counts a copy, which must have its other end in memory of Host.
+func (c *counter) transfer(b []byte) error {
+	at := uintptr(unsafe.Pointer(&b[0]))
+	for _, h := range c.hosts {
+		if from := uintptr(unsafe.Pointer(&h[0])); at >= from && at < from+uintptr(len(h)) {
+			c.moved += int64(len(b))
+			c.transfers++
+			return nil
+		}
+	}
+	c.others++
 	return nil
 }
 func (c *counter) Zero(_ Ptr, bytes int64) error { return nil }
@@ -245,7 +280,10 @@ func (c *counter) Launch(m Module, kernel string, l Launch, args ...any) error {
 	if isDouble(c.texts[m]) {
 		size = 8
 	}
-	k, err := costOf(kernel, l, size, args)
+	k, err := c.viewCost(kernel, l, args)
+	if err == nil && k.Kernel == "" {
+		k, err = costOf(kernel, l, size, args)
+	}
 	if err != nil {
 		return err
 	}
@@ -274,6 +312,44 @@ func (c *counter) Launch(m Module, kernel string, l Launch, args ...any) error {
 	return nil
 }
 
+// viewCost returns the cost of a kernel for several views, an empty one for others.
+func (c *counter) viewCost(kernel string, l Launch, args []any) (Cost, error) {
+	cost := Cost{Kernel: kernel, Unit: Double}
+	at := func(i int) int64 { return int64(args[i].(int32)) }
+	var first, k, ld int64
+	switch kernel {
+	case "view_products":
+		first, k, ld = at(4), at(7), at(1)
+	case "view_fold":
+		first, k, ld = at(3), at(5), at(6)
+	case "view_times":
+		first, k, ld = at(4), at(7), at(2)
+	default:
+		return Cost{}, nil
+	}
+	for _, w := range c.wides[first : first+int64(l.Grid[2])] {
+		q, ldq, parts := int64(w.q), int64(w.ldq), int64(ceil(w.q, polarColumns))
+		switch kernel {
+		case "view_products":
+			cost.Read += k * q * 8
+			if args[5] != args[6] {
+				cost.Read += k * q * 8
+			}
+			cost.Written += parts * k * ld * 8
+			cost.Useful += 2 * k * k * q
+			cost.Executed += 2 * up(k, int64(smallTimes.rows)) * up(ld, int64(smallTimes.columns)) * up(q, 8)
+		case "view_fold":
+			cost.Read, cost.Written = cost.Read+parts*k*ld*8, cost.Written+k*ld*8
+			cost.Useful, cost.Executed = cost.Useful+parts*k*ld, cost.Executed+parts*k*ld
+		case "view_times":
+			cost.Read, cost.Written = cost.Read+(k*k+k*q)*8, cost.Written+k*ldq*8
+			cost.Useful += 2 * k * k * q
+			cost.Executed += 2 * up(k, 8) * up(k, int64(smallSums.rows)) * up(ldq, int64(smallSums.columns))
+		}
+	}
+	return cost, nil
+}
+
 // costOf returns the cost of a launch with elements of size bytes.
 func costOf(kernel string, l Launch, size int64, args []any) (Cost, error) {
 	at := func(i int) int64 { // an argument that is a number, or whether a pointer is there
@@ -299,7 +375,7 @@ func costOf(kernel string, l Launch, size int64, args []any) (Cost, error) {
 		k.Useful = operations * cells
 	}
 	switch kernel {
-	case wideTimes.name, narrowTimes.name, smallTimes.name:
+	case wideTimes.name, hundredTimes.name, narrowTimes.name, smallTimes.name:
 		ldOut, n, m, inner := at(2), at(7), at(8), at(9)
 		k.Read = (n*inner + m*inner + at(10)*n*ldOut + at(11)*n) * size
 		k.Written = n * ldOut * size
@@ -310,7 +386,7 @@ func costOf(kernel string, l Launch, size int64, args []any) (Cost, error) {
 		t, step := timesShape(kernel)
 		k.Useful, k.Executed = 2*n*m*inner, 2*blocks*int64(t.rows*t.columns)*up(inner, step)
 		return k, nil
-	case wideSums.name, narrowSums.name, smallSums.name:
+	case wideSums.name, hundredSums.name, narrowSums.name, smallSums.name:
 		n, m, d, chunk := at(6), at(7), at(8), at(9)
 		parts := (n + chunk - 1) / chunk
 		k.Read, k.Written = (n*m+n*d+at(3)*n)*size, parts*m*d*size
@@ -331,6 +407,9 @@ func costOf(kernel string, l Launch, size int64, args []any) (Cost, error) {
 		t := tensorTileOf(kernel)
 		parts := (n + chunk - 1) / chunk
 		k.Read, k.Written, k.Unit = (n*m+n*d+at(3)*n)*4, parts*m*d*4, Tensors
+		if args[1] == args[4] {
+			k.Read -= n * d * 4
+		}
 		k.Useful = 2 * n * m * d
 		k.Executed = 3 * 2 * up(m, int64(t.rows)) * up(d, int64(t.columns)) * steps(n, chunk, tensorStep)
 		return k, nil
@@ -401,6 +480,8 @@ func timesShape(kernel string) (tile, int64) {
 	switch kernel {
 	case wideTimes.name:
 		return wideTimes, 16
+	case hundredTimes.name:
+		return hundredTimes, 8
 	case narrowTimes.name:
 		return narrowTimes, 16
 	}
@@ -411,6 +492,8 @@ func sumsShape(kernel string) (tile, int64) {
 	switch kernel {
 	case wideSums.name:
 		return wideSums, 16
+	case hundredSums.name:
+		return hundredSums, 8
 	case narrowSums.name:
 		return narrowSums, 16
 	}

@@ -35,6 +35,8 @@ const (
 	cuMemAlloc
 	cuMemFree
 	cuMemGetInfo
+	cuMemHostAlloc
+	cuMemFreeHost
 	cuMemcpyHtoD
 	cuMemcpyDtoH
 	cuMemsetD8
@@ -48,7 +50,8 @@ const (
 var symbols = [numSymbols]string{
 	"cuInit", "cuDriverGetVersion", "cuGetErrorString", "cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetName",
 	"cuDeviceGetAttribute", "cuCtxCreate_v2", "cuCtxDestroy_v2", "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2",
-	"cuCtxSynchronize", "cuMemAlloc_v2", "cuMemFree_v2", "cuMemGetInfo_v2", "cuMemcpyHtoD_v2", "cuMemcpyDtoH_v2",
+	"cuCtxSynchronize", "cuMemAlloc_v2", "cuMemFree_v2", "cuMemGetInfo_v2", "cuMemHostAlloc", "cuMemFreeHost",
+	"cuMemcpyHtoD_v2", "cuMemcpyDtoH_v2",
 	"cuMemsetD8_v2", "cuModuleLoadDataEx", "cuModuleGetFunction", "cuFuncSetAttribute", "cuLaunchKernel",
 }
 
@@ -237,6 +240,24 @@ func (d *cudaDriver) Alloc(name string, bytes int64) (p Ptr, err error) {
 
 func (d *cudaDriver) Free(p Ptr) error {
 	return d.within("freeing memory", func() error { return d.call(cuMemFree, uintptr(p)) })
+}
+
+// Host returns page-locked memory, which copies reach directly.
+func (d *cudaDriver) Host(bytes int) (b []byte, err error) {
+	err = d.within(fmt.Sprintf("%d bytes for copies", bytes), func() error {
+		var at *byte
+		if err := d.call(cuMemHostAlloc, uintptr(unsafe.Pointer(&at)), uintptr(bytes), 0); err != nil {
+			return err
+		}
+		b = unsafe.Slice(at, bytes)
+		clear(b)
+		return nil
+	})
+	return b, err
+}
+
+func (d *cudaDriver) FreeHost(b []byte) error {
+	return d.within("freeing memory for copies", func() error { return d.call(cuMemFreeHost, uintptr(unsafe.Pointer(&b[0]))) })
 }
 
 // Upload and Download are synchronous; a download comes after all launches, which are on the same stream.

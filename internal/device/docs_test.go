@@ -40,7 +40,7 @@ func tables(t *testing.T) string {
 			gib(e.Memory), float64(e.X)/1e9,
 			e.ReadsOfX, e.Passes,
 			1e3*e.Floor(&H100), 1e3*e.Seconds(&H100), 1e3*H100.Launch*float64(launches), launches,
-			1e3*(float64(e.Up+e.Down)/H100.Bus+H100.Transfer*float64(e.Transfers)), e.Transfers, float64(e.Up+e.Down)/1e6,
+			1e3*(float64(e.Moved)/H100.Bus+H100.Transfer*float64(e.Transfers)), e.Transfers, float64(e.Moved)/1e6,
 			1e3*e.Host)
 		fmt.Fprintln(&out,
 			"| kernel | launches | blocks | read, MB | written, MB | algebra, GFLOP | executed, GFLOP | ms |")

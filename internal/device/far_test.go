@@ -34,7 +34,7 @@ func newDistant() *distant {
 
 // isDouble says whether a text has the kernels for float64.
 func isDouble(text string) bool {
-	return slices.Contains([]string{productsDouble(), rowsDouble(), termsDouble(), stagesDouble()}, text)
+	return slices.Contains([]string{productsDouble(), rowsDouble(), termsDouble(), stagesDouble(), polarDouble()}, text)
 }
 
 func (d *distant) Load(text string) (Module, error) {
@@ -137,7 +137,7 @@ func kernelOver(name string, l Launch, size int64, args []any) (rowKernel, bool)
 		}
 	}
 	switch name {
-	case wideTimes.name, narrowTimes.name, smallTimes.name:
+	case wideTimes.name, hundredTimes.name, narrowTimes.name, smallTimes.name:
 		t, _ := timesShape(name)
 		ld := number(2)
 		k.n, k.perBlock, k.perStrip = 7, t.rows, ceil(int(ld), t.columns)
@@ -150,7 +150,8 @@ func kernelOver(name string, l Launch, size int64, args []any) (rowKernel, bool)
 		k.n, k.perBlock, k.perStrip = 6, t.rows, ceil(int(ld), t.columns)
 		set(ld*4, 0)
 		set(number(3)*4, 2)
-	case wideSums.name, narrowSums.name, smallSums.name, wideTensorSums.name, leanTensorSums.name, narrowTensorSums.name:
+	case wideSums.name, hundredSums.name, narrowSums.name, smallSums.name, wideTensorSums.name, leanTensorSums.name,
+		narrowTensorSums.name:
 		k.n, k.chunk, k.chunkAxis, k.partBytes = 6, 9, 2, number(7)*number(8)*size
 		set(number(2)*size, 1)
 		set(size, 3)
@@ -357,6 +358,8 @@ func farTiles(t *testing.T) *distant {
 		func(b *bench[float32]) []float32 { return farProduct(b, wideTimes) },
 		func(b *bench[float32]) []float32 { return farProduct(b, narrowTimes) },
 		func(b *bench[float32]) []float32 { return farSums(b, wideSums) },
+		func(b *bench[float32]) []float32 { return farProduct(b, hundredTimes) },
+		func(b *bench[float32]) []float32 { return farSums(b, hundredSums) },
 		func(b *bench[float32]) []float32 { return farSums(b, narrowSums) },
 	} {
 		if got, want := run(newBench[float32](t, d)), run(newBench[float32](t, &simdevice.Sim{})); !slices.Equal(got, want) {

@@ -77,12 +77,14 @@ func TestBarriersAreNeeded(t *testing.T) {
 
 // withBarriers runs each kernel that has barriers over several steps of what it does between them.
 var withBarriers = map[string]func(b *bench[float32]){
-	"times_transposed_wide":   func(b *bench[float32]) { someTimes(b, wideTimes) },
-	"times_transposed_narrow": func(b *bench[float32]) { someTimes(b, narrowTimes) },
-	"times_transposed_small":  func(b *bench[float32]) { someTimes(b, smallTimes) },
-	"transposed_times_wide":   func(b *bench[float32]) { someSums(b, wideSums) },
-	"transposed_times_narrow": func(b *bench[float32]) { someSums(b, narrowSums) },
-	"transposed_times_small":  func(b *bench[float32]) { someSums(b, smallSums) },
+	"times_transposed_wide":    func(b *bench[float32]) { someTimes(b, wideTimes) },
+	"times_transposed_hundred": func(b *bench[float32]) { someTimes(b, hundredTimes) },
+	"times_transposed_narrow":  func(b *bench[float32]) { someTimes(b, narrowTimes) },
+	"times_transposed_small":   func(b *bench[float32]) { someTimes(b, smallTimes) },
+	"transposed_times_wide":    func(b *bench[float32]) { someSums(b, wideSums) },
+	"transposed_times_hundred": func(b *bench[float32]) { someSums(b, hundredSums) },
+	"transposed_times_narrow":  func(b *bench[float32]) { someSums(b, narrowSums) },
+	"transposed_times_small":   func(b *bench[float32]) { someSums(b, smallSums) },
 	"row_sums": func(b *bench[float32]) {
 		b.k.rowSums(empty[float64](b, 3), put64(b, make([]float64, 700)), 1, 700, 300)
 	},

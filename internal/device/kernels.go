@@ -24,6 +24,7 @@ var (
 	stagesFloat    = text("stages_float")
 	stagesDouble   = text("stages_double")
 	tensorFloat    = text("tensor_float")
+	polarDouble    = text("polar_double")
 )
 
 func text(name string) func() string {
@@ -129,14 +130,21 @@ type tile struct {
 	block         int // threads
 }
 
-var (
-	wideTimes   = tile{"times_transposed_wide", 128, 64, 256}
-	narrowTimes = tile{"times_transposed_narrow", 128, 16, 128}
-	smallTimes  = tile{"times_transposed_small", 32, 16, 64}
+// area is the number of elements of the tiles that cover a result.
+func (t tile) area(rows, columns int) int {
+	return ceil(rows, t.rows) * t.rows * ceil(columns, t.columns) * t.columns
+}
 
-	wideSums   = tile{"transposed_times_wide", 64, 128, 256}
-	narrowSums = tile{"transposed_times_narrow", 16, 128, 128}
-	smallSums  = tile{"transposed_times_small", 16, 32, 64}
+var (
+	wideTimes    = tile{"times_transposed_wide", 128, 64, 256}
+	hundredTimes = tile{"times_transposed_hundred", 64, 104, 208}
+	narrowTimes  = tile{"times_transposed_narrow", 128, 16, 128}
+	smallTimes   = tile{"times_transposed_small", 32, 16, 64}
+
+	wideSums    = tile{"transposed_times_wide", 64, 128, 256}
+	hundredSums = tile{"transposed_times_hundred", 104, 104, 338}
+	narrowSums  = tile{"transposed_times_narrow", 16, 128, 128}
+	smallSums   = tile{"transposed_times_small", 16, 32, 64}
 )
 
 const (
@@ -156,6 +164,8 @@ func timesTile(n, ld int) tile {
 		return smallTimes
 	case ld <= fewColumns:
 		return narrowTimes
+	case hundredTimes.area(n, ld) < wideTimes.area(n, ld):
+		return hundredTimes
 	}
 	return wideTimes
 }
@@ -167,6 +177,8 @@ func sumsTile(n, m, d int) tile {
 		return smallSums
 	case m <= fewColumns:
 		return narrowSums
+	case hundredSums.area(m, d) < wideSums.area(m, d):
+		return hundredSums
 	}
 	return wideSums
 }

@@ -137,7 +137,7 @@ func TestTimesTransposed(t *testing.T) {
 }
 
 func testTimesTransposed[T kernel.Float](t *testing.T) {
-	for _, tl := range []tile{wideTimes, narrowTimes, smallTimes} {
+	for _, tl := range []tile{wideTimes, hundredTimes, narrowTimes, smallTimes} {
 		for _, c := range someShapes() {
 			b := newBench[T](t, &simdevice.Sim{})
 			lda, ld := padded(c.d), stride(c.m)
@@ -211,7 +211,7 @@ func TestTransposedTimes(t *testing.T) {
 }
 
 func testTransposedTimes[T kernel.Float](t *testing.T) {
-	for _, tl := range []tile{wideSums, narrowSums, smallSums} {
+	for _, tl := range []tile{wideSums, hundredSums, narrowSums, smallSums} {
 		for _, c := range someShapes() {
 			for _, weighted := range []bool{false, true} {
 				b := newBench[T](t, &simdevice.Sim{})

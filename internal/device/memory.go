@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"unsafe"
 )
 
 // memory allocates a shard's arrays. Without a driver it only counts them, so that planning and allocation are the same code.
 type memory struct {
 	drv   Driver // nil: count
 	taken []Ptr
+	hosts [][]byte
 	total int64
 	err   error
 	each  func(name string, bytes int64) // nil: not called
@@ -44,6 +46,20 @@ func (m *memory) take(bytes int64, format string, args ...any) Ptr {
 	return p
 }
 
+// host returns n numbers in the machine's memory for copies.
+func host[E any](m *memory, n int) []E {
+	if n == 0 || m.err != nil {
+		return nil
+	}
+	b, err := m.drv.Host(n * size[E]())
+	if err != nil {
+		m.err = fmt.Errorf("device: memory for copies: %w", err)
+		return nil
+	}
+	m.hosts = append(m.hosts, b)
+	return unsafe.Slice((*E)(unsafe.Pointer(&b[0])), n)
+}
+
 // takeViews returns an array for each view, of bytes(v) bytes, and takeEach arrays of the same size.
 func (m *memory) takeViews(views int, bytes func(v int) int64, format string, args ...any) (out []Ptr) {
 	for v := range views {
@@ -68,7 +84,10 @@ func (m *memory) release() error {
 	for _, p := range m.taken {
 		errs = append(errs, m.drv.Free(p))
 	}
-	m.taken = nil
+	for _, b := range m.hosts {
+		errs = append(errs, m.drv.FreeHost(b))
+	}
+	m.taken, m.hosts = nil, nil
 	return errors.Join(errs...)
 }
 

@@ -31,13 +31,13 @@ func (s *Shard[T]) correlate(v, to int, a, weight Ptr, fresh bool) {
 	if fresh {
 		s.measured = false
 	}
+	q := sums{part: s.part, a: a, lda: s.plan.ld, weight: weight, x: s.x[v], ldx: s.plan.ldx[v], n: s.plan.n, m: s.plan.m, d: d,
+		chunk: s.plan.chunk}
 	if s.scales[v] != 0 {
-		s.tensorSums(v, a, weight)
-		s.k.fold(s.sumAt(to), s.part, s.plan.chunks, s.plan.m*d)
-		return
+		s.tensorSums(q, s.scales[v])
+	} else {
+		s.k.transposedTimes(q)
 	}
-	s.k.transposedTimes(sums{part: s.part, a: a, lda: s.plan.ld, weight: weight, x: s.x[v], ldx: s.plan.ldx[v],
-		n: s.plan.n, m: s.plan.m, d: d, chunk: s.plan.chunk})
 	s.k.fold(s.sumAt(to), s.part, s.plan.chunks, s.plan.m*d)
 }
 
@@ -45,8 +45,21 @@ func (s *Shard[T]) correlate(v, to int, a, weight Ptr, fresh bool) {
 func (s *Shard[T]) square(to int, a, weight, b Ptr) {
 	m, ld := s.plan.m, s.plan.ld
 	s.k.transposedTimes(sums{part: s.part, a: a, lda: ld, weight: weight, x: b, ldx: ld, n: s.plan.n, m: m, d: m,
-		chunk: s.plan.chunk})
-	s.k.fold(s.sumAt(to), s.part, s.plan.chunks, m*m)
+		chunk: s.plan.share})
+	s.k.fold(s.sumAt(to), s.part, ceil(s.plan.n, s.plan.share), m*m)
+}
+
+// squareOf sums (w ⊙ A)ᵀA at offset to of the sums, for the A of the last correlate of view v. Few columns gain nothing from
+// tensor cores.
+func (s *Shard[T]) squareOf(v, to int, a, weight Ptr) {
+	m, ld := s.plan.m, s.plan.ld
+	if s.scales[v] == 0 || m <= fewColumns {
+		s.square(to, a, weight, a)
+		return
+	}
+	s.tensorSums(sums{part: s.part, a: a, lda: ld, weight: weight, x: a, ldx: ld, n: s.plan.n, m: m, d: m,
+		chunk: s.plan.share}, 0)
+	s.k.fold(s.sumAt(to), s.part, ceil(s.plan.n, s.plan.share), m*m)
 }
 
 func (s *Shard[T]) sumAt(place int) Ptr { return s.sum + Ptr(8*place) }
@@ -109,7 +122,7 @@ func (s *Shard[T]) forward(p *engine.Pass, c *constants) {
 		}
 		s.correlate(v, s.plan.to.m[v], h, weight, v == 0)
 		if s.spec.Noise {
-			s.square(s.plan.to.w[v], h, s.rowR, h)
+			s.squareOf(v, s.plan.to.w[v], h, s.rowR)
 		}
 	}
 }
@@ -170,7 +183,7 @@ func (s *Shard[T]) final(p *engine.Pass, c *constants) {
 		}
 		s.correlate(v, s.plan.to.m[v], h, s.present[v], v == 0)
 		if s.hasW(p, v) {
-			s.square(s.plan.to.w[v], h, s.present[v], h)
+			s.squareOf(v, s.plan.to.w[v], h, s.present[v])
 		}
 	}
 	s.sumValues()

@@ -135,6 +135,19 @@ func (g *guarded) Free(p Ptr) error {
 	return g.failed("freeing memory", g.Driver.Free(p))
 }
 
+func (g *guarded) Host(bytes int) ([]byte, error) {
+	b, err := g.Driver.Host(bytes)
+	return b, g.failed(fmt.Sprintf("%d bytes of memory for copies", bytes), err)
+}
+
+// FreeHost is called like Free.
+func (g *guarded) FreeHost(b []byte) error {
+	if g.lost {
+		return nil
+	}
+	return g.failed("freeing memory for copies", g.Driver.FreeHost(b))
+}
+
 func (g *guarded) Upload(p Ptr, src []byte) error {
 	return g.failed("a copy to the device", g.Driver.Upload(p, src))
 }

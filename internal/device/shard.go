@@ -38,6 +38,7 @@ type plan struct {
 	n, m, ld      int
 	dims, ldx     []int
 	chunk, chunks int
+	share         int // rows of a part of the m×m sums
 	layers        int
 	anchored      bool
 	tuning        tuning
@@ -91,11 +92,21 @@ func newPlan[T kernel.Float](spec *engine.Spec, masked []bool, start, training b
 	p := plan{n: spec.Samples, m: spec.Anchors, ld: stride(spec.Anchors), dims: spec.Dims, layers: spec.Layers,
 		anchored: spec.Anchored, tuning: tuning{worthMoving, fewRows}, chunk: engine.ChunkRows(spec, false), start: start,
 		training: training, masked: masked, size: int64(size[T]())}
-	p.chunks = ceil(p.n, p.chunk)
+	p.chunks, p.share = ceil(p.n, p.chunk), shareRows(p.n, p.m, p.chunk)
 	for _, d := range spec.Dims {
 		p.ldx = append(p.ldx, padded(d))
 	}
 	return p, checkSizes(p.n, p.dims, p.m, p.chunks)
+}
+
+// shareRows divides the chunks of sums of m×m, which have few columns, until there are enough blocks for a large card.
+func shareRows(n, m, chunk int) int {
+	const enough, least = 2 * 132, 128
+	t := sumsTile(n, m, m)
+	for t.area(m, m)/(t.rows*t.columns)*ceil(n, chunk) < enough && chunk > least {
+		chunk /= 2
+	}
+	return chunk
 }
 
 func (p *plan) rowBytes() int64 { return int64(p.n) * int64(p.ld) * p.size }
@@ -171,7 +182,8 @@ func (s *state) allocateWork(p *plan, mem *memory) {
 	for _, d := range p.dims {
 		widest = max(widest, d)
 	}
-	s.part = mem.take(int64(p.chunks)*int64(p.m)*int64(widest)*p.size, "sums of the chunks")
+	parts := max(int64(p.chunks)*int64(widest), int64(ceil(p.n, p.share))*int64(p.m))
+	s.part = mem.take(parts*int64(p.m)*p.size, "sums of the chunks")
 	scratch := 4
 	if p.training {
 		scratch = len(s.scratch)
@@ -276,8 +288,8 @@ func emptyShard[T kernel.Float](drv Driver, spec *engine.Spec, masked []bool, st
 	if err := fits(drv, fmt.Sprintf("a network of %d samples", p.n), count.total); err != nil {
 		return nil, err
 	}
-	s := &Shard[T]{spec: spec, plan: p, mem: memory{drv: drv}, stage: make([]T, p.constants.length),
-		result: make([]float64, p.sums.length), freeH: new([]Ptr), freeT: new([]Ptr), scales: make([]float64, len(p.dims))}
+	s := &Shard[T]{spec: spec, plan: p, mem: memory{drv: drv}, freeH: new([]Ptr),
+		freeT: new([]Ptr), scales: make([]float64, len(p.dims))}
 	if s.k, err = loadKernels[T](drv); err != nil {
 		return nil, err
 	}
@@ -286,10 +298,15 @@ func emptyShard[T kernel.Float](drv Driver, spec *engine.Spec, masked []bool, st
 			if s.polar.k, err = loadKernels[float64](drv); err != nil {
 				return nil, err
 			}
+			if s.polar.module, err = drv.Load(polarDouble()); err != nil {
+				return nil, err
+			}
 		}
 	}
 	s.allocate(spec, &s.plan, &s.mem)
 	s.polar.allocate(&s.plan, &s.mem)
+	s.polar.fill(&s.mem)
+	s.stage, s.result = host[T](&s.mem, p.constants.length), host[float64](&s.mem, p.sums.length)
 	if s.mem.err != nil {
 		return nil, errors.Join(s.mem.err, s.mem.release())
 	}

@@ -144,17 +144,17 @@ func (s *Shard[T]) tensorTimes(v int, out, b Ptr, most float64) {
 		float32(1/(scale*s.scales[v])))
 }
 
-// tensorSums launches the sums (w ⊙ A)ᵀX of the chunks.
-func (s *Shard[T]) tensorSums(v int, a, weight Ptr) {
-	p, t, d := &s.plan, tensorSumsTile(s.plan.m, s.k.drv.SharedMemory()), s.plan.dims[v]
+// tensorSums launches the sums (w ⊙ A)ᵀX of the parts of q; with the scale 0, X is A.
+func (s *Shard[T]) tensorSums(q sums, scale float64) {
+	p, t := &s.plan, tensorSumsTile(s.plan.m, s.k.drv.SharedMemory())
 	length := p.n * p.ld
 	share := ceil(length, maximaBlocks)
 	blocks := ceil(length, share)
 	if !s.measured {
-		s.k.launch(s.k.tensor, "largest", [3]int{blocks, 1, 1}, 256, 0, s.maxima, a, int64(length), int64(share))
+		s.k.launch(s.k.tensor, "largest", [3]int{blocks, 1, 1}, 256, 0, s.maxima, q.a, int64(length), int64(share))
 	}
 	s.measured = true
-	s.k.launch(s.k.tensor, t.name, [3]int{ceil(d, t.columns), ceil(p.m, t.rows), p.chunks}, t.block, t.shared, s.part, a,
-		int32(p.ld), weight, s.x[v], int32(p.ldx[v]), int32(p.n), int32(p.m), int32(d), int32(p.chunk), float32(s.scales[v]),
-		s.maxima, int32(blocks))
+	s.k.launch(s.k.tensor, t.name, [3]int{ceil(q.d, t.columns), ceil(q.m, t.rows), ceil(q.n, q.chunk)}, t.block, t.shared,
+		q.part, q.a, int32(q.lda), q.weight, q.x, int32(q.ldx), int32(q.n), int32(q.m), int32(q.d), int32(q.chunk),
+		float32(scale), s.maxima, int32(blocks))
 }

@@ -73,18 +73,25 @@ func TestTensorSums(t *testing.T) {
 			n, d, m, chunk int
 			a              float64
 		}{{1, 1, 1, 16, 1}, {77, 3, 7, 32, 1e-9}, {200, 70, 120, 64, 1e9}} {
-			for _, weighted := range []bool{false, true} {
+			for mode := range 4 {
+				weighted, itself := mode&1 == 1, mode&2 == 2 // AᵀX, or AᵀA
 				b := newBench[float32](t, &simdevice.Sim{})
 				ldx, lda := padded(c.d), stride(c.m)
 				x, a, w := b.matrix(c.n, c.d, ldx), b.matrix(c.n, c.m, lda), b.vector(c.n)
 				for i := range a {
 					a[i] *= float32(c.a)
 				}
+				if itself {
+					c.d, ldx, x = c.m, lda, a
+				}
 				var seen span
 				for i := range c.n {
 					note(&seen, x[i*ldx:(i+1)*ldx])
 				}
 				in, chunks, up := seen.scale(), ceil(c.n, c.chunk), put64(b, a)
+				if itself {
+					in = 0
+				}
 				most, part, weight := empty[float32](b, 3), empty[float32](b, chunks*c.m*c.d), Ptr(0)
 				if weighted {
 					weight = put64(b, w)
@@ -95,7 +102,7 @@ func TestTensorSums(t *testing.T) {
 				b.k.launch(b.k.tensor, tl.name, [3]int{ceil(c.d, tl.columns), ceil(c.m, tl.rows), chunks}, tl.block, tl.shared,
 					part, up, int32(lda), weight, put64(b, x), int32(ldx), int32(c.n), int32(c.m), int32(c.d), int32(c.chunk),
 					float32(in), most, int32(ceil(len(a), share)))
-				what := fmt.Sprintf("%s, %v, weighted %v", tl.name, c, weighted)
+				what := fmt.Sprintf("%s, %v, weighted %v, itself %v", tl.name, c, weighted, itself)
 				b.ran(what)
 				top := 0.0
 				for _, e := range a {

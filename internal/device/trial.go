@@ -72,7 +72,7 @@ func compile(_ context.Context, drv Driver, tell func(map[string]any) error) err
 	}{
 		{"products_float", productsFloat}, {"rows_float", rowsFloat}, {"terms_float", termsFloat}, {"stages_float", stagesFloat},
 		{"tensor_float", tensorFloat}, {"products_double", productsDouble}, {"rows_double", rowsDouble},
-		{"terms_double", termsDouble}, {"stages_double", stagesDouble},
+		{"terms_double", termsDouble}, {"stages_double", stagesDouble}, {"polar_double", polarDouble},
 	} {
 		text := t.text()
 		began := time.Now()
@@ -94,11 +94,17 @@ func copies(_ context.Context, drv Driver, tell func(map[string]any) error) erro
 	if err != nil {
 		return err
 	}
-	host := make([]byte, size)
+	host, err := drv.Host(size)
+	if err != nil {
+		return err
+	}
+	back, err := drv.Host(size)
+	if err != nil {
+		return err
+	}
 	for i := range host {
 		host[i] = byte(i % 251)
 	}
-	back := make([]byte, size)
 	for _, way := range []struct {
 		what   string
 		copied func() error
@@ -121,7 +127,8 @@ func copies(_ context.Context, drv Driver, tell func(map[string]any) error) erro
 	if err := errors.Join(drv.Upload(p, host), drv.Download(back, p), drv.Free(p)); err != nil {
 		return err
 	}
-	return tell(map[string]any{"what": "copied bytes are unchanged", "ok": slices.Equal(back, host)})
+	err = tell(map[string]any{"what": "copied bytes are unchanged", "ok": slices.Equal(back, host)})
+	return errors.Join(err, drv.FreeHost(host), drv.FreeHost(back))
 }
 
 // check compares an epoch, and the products of the stages, with the CPU.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"unsafe"
 )
 
 // Ptr is an address in the memory of a device; 0 is none.
@@ -18,6 +19,10 @@ type Driver interface {
 	// error wraps ErrNoMemory where the device has not so much; then nothing else is wrong with it.
 	Alloc(name string, bytes int64) (Ptr, error)
 	Free(p Ptr) error
+	// Host returns memory of the machine, of zeros, that the device reads and writes directly. It is aligned for all numbers, and
+	// valid until FreeHost or Close.
+	Host(bytes int) ([]byte, error)
+	FreeHost(b []byte) error
 	// Upload copies src to the device, Download from it when all that was launched has ended. Zero fills with zeros.
 	Upload(p Ptr, src []byte) error
 	Download(dst []byte, p Ptr) error
@@ -52,6 +57,12 @@ type Launch struct {
 
 // ErrNoMemory is what an error of Alloc wraps where the device has not the memory, or not in one piece.
 var ErrNoMemory = errors.New("the device is out of memory")
+
+// Heap returns Host's memory for drivers that have none of their own.
+func Heap(bytes int) []byte {
+	words := make([]uint64, bytes/8+1)
+	return unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), 8*len(words))[:bytes]
+}
 
 // Text returns the PTX in a file that gzip has packed. It panics if the file is damaged: such files are part of the program.
 func Text(packed []byte) string {

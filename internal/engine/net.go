@@ -223,7 +223,7 @@ func (n *Net) Forward(ctx context.Context, q *Params, gradient bool) ([]float64,
 			return nil, err
 		}
 		if n.spec.Anchored {
-			if err := n.eachView(ctx, func(v, d int) error { return n.updateAnchors(l, v, d) }); err != nil {
+			if err := n.updateAnchors(ctx, l, gradient); err != nil {
 				return nil, err
 			}
 		}
@@ -245,24 +245,47 @@ func (n *Net) Forward(ctx context.Context, q *Params, gradient bool) ([]float64,
 	return n.loss, nil
 }
 
-// updateAnchors sets P_l of a view from the sums of layer l: M = AᵀX + W P_{l−1}.
-func (n *Net) updateAnchors(l, v, d int) error {
+// updateAnchors sets P_l of all views.
+func (n *Net) updateAnchors(ctx context.Context, l int, gradient bool) error {
+	if err := n.eachView(ctx, func(v, d int) error { return n.beginAnchors(l, v, d) }); err != nil {
+		return err
+	}
+	if s, ok := n.shards[0].(PolarShard); ok {
+		if err := s.Factor(l); err != nil {
+			return err
+		}
+	}
+	return n.eachView(ctx, func(v, d int) error {
+		p := n.polar[l][v]
+		if err := p.Finish(n.p[l][v]); err != nil {
+			return err
+		}
+		if gradient && !n.spec.Detach {
+			p.Prepare()
+		}
+		n.derive(l, v, d)
+		return nil
+	})
+}
+
+// beginAnchors begins the Procrustes step of a view with the sums of layer l: M = AᵀX + W P_{l−1}.
+func (n *Net) beginAnchors(l, v, d int) error {
 	m, sum := n.spec.Anchors, n.total.M[v]
 	if n.spec.Noise {
 		copy(n.w[l][v], n.total.W[v])
 		n.work[v].mulTAdd(sum, n.w[l][v], n.p[l-1][v], m, m, d) // W is symmetric
 	}
-	if err := n.polar[l][v].Factor(m, d, sum, n.p[l][v]); err != nil {
-		for i, x := range sum {
-			if math.IsNaN(x) || math.IsInf(x, 0) {
-				return &DivergedError{What: fmt.Sprintf("Hᵀ(X−E) of view %d in layer %d, row %d, column %d",
-					v, l, i/d, i%d), Value: x}
-			}
-		}
-		return err
+	err := n.polar[l][v].Begin(m, d, sum)
+	if err == nil {
+		return nil
 	}
-	n.derive(l, v, d)
-	return nil
+	for i, x := range sum {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return &DivergedError{What: fmt.Sprintf("Hᵀ(X−E) of view %d in layer %d, row %d, column %d",
+				v, l, i/d, i%d), Value: x}
+		}
+	}
+	return err
 }
 
 // derive sets the constants that passes compute from P_l: K_l and C_{l+1}.

@@ -165,6 +165,8 @@ type Shard interface {
 type PolarShard interface {
 	// Wide returns the products for a layer and view; nil: the step computes them.
 	Wide(layer, view int) linalg.Wide
+	// Factor computes the polar factors of a layer, all views at once, between Begin and Finish of the steps that have a Wide.
+	Factor(layer int) error
 }
 
 // Reducer adds up the sums of several shards.

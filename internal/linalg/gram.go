@@ -1,6 +1,32 @@
 package linalg
 
-import "math"
+import (
+	"errors"
+	"math"
+)
+
+// factorDirect sets the slot p.at to the polar factor of SlotA by a Direct. It reports false like factorGram, or without one.
+func (p *Polar) factorDirect() (bool, error) {
+	w, ok := p.wide.(Direct)
+	if !ok {
+		return false, nil
+	}
+	at, ok, err := w.Factor(p.u, p.ld)
+	if p.direct = ok && err == nil; p.direct {
+		p.at, p.fresh = at, false
+		p.symmetric(p.h, p.u)
+	}
+	return p.direct, err
+}
+
+// symmetric sets dst to the symmetric part of x.
+func (p *Polar) symmetric(dst, x []float64) {
+	for i := range p.k {
+		for j := range p.k {
+			dst[i*p.ld+j] = (x[i*p.ld+j] + x[j*p.ld+i]) / 2
+		}
+	}
+}
 
 // factorGram sets the slot p.at to the polar factor of SlotA by the eigenvectors of A·Aᵀ and a polish. It reports false, having
 // set nothing that counts, where A is too ill-conditioned for that.
@@ -78,24 +104,26 @@ func (p *Polar) polish() (bool, error) {
 		if size < polishEnough {
 			p.transpose(p.s, t)
 			p.product(p.u, p.s, n) // T·(I + Ω + …)ᵀ
-			for i := range p.k {
-				for j := range p.k {
-					p.h[i*p.ld+j] = (p.u[i*p.ld+j] + p.u[j*p.ld+i]) / 2
-				}
-			}
+			p.symmetric(p.h, p.u)
 			return true, nil
 		}
 	}
 	return false, nil
 }
 
-// refresh takes singular values and left vectors from A·Pᵀ = B·Σ·Bᵀ, which unlike the Gram matrix has the condition of A.
-func (p *Polar) refresh() {
+// refresh takes singular values and left vectors from A·Pᵀ = B·Σ·Bᵀ, which unlike the Gram matrix has the condition of A. The
+// eigenvectors of the Gram matrix, if there are any, are good to 1e-5.
+func (p *Polar) refresh() error {
 	copy(p.t, p.h)
-	if p.eigen(p.t) { // if not, those of the Gram matrix are good to 1e-5
+	if p.eigen(p.t) {
 		for i, v := range p.sigma {
 			p.sigma[i] = math.Abs(v)
 		}
+	} else if p.direct {
+		return errNoConvergence
 	}
 	p.fresh = true
+	return nil
 }
+
+var errNoConvergence = errors.New("linalg: the eigenvalues of a Procrustes step do not converge")

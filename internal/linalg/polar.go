@@ -8,7 +8,6 @@
 package linalg
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -50,12 +49,14 @@ type Polar struct {
 	// Wide does the products with k×q matrices; nil: in memory.
 	Wide Wide
 
-	m, d  int     // the last M
-	k, q  int     // A is k×q with k ≤ q
-	ld    int     // stride of the k×k matrices
-	scale float64 // A is M, or Mᵀ, times this power of two
-	zero  bool
-	fresh bool // sigma and the eigenvectors belong to A·Pᵀ to full accuracy
+	m, d   int     // the last M
+	k, q   int     // A is k×q with k ≤ q
+	ld     int     // stride of the k×k matrices
+	scale  float64 // A is M, or Mᵀ, times this power of two
+	zero   bool
+	direct bool          // P is the work of a Direct, and there are no eigenvectors of the Gram matrix
+	fresh  bool          // sigma and the eigenvectors belong to A·Pᵀ to full accuracy
+	ahead  chan struct{} // closed when Prepare has finished; nil: nothing runs
 
 	wide          Wide
 	host          host
@@ -70,8 +71,20 @@ type Polar struct {
 // Factor sets P to the polar factor of M. M and P are row-major m×d without gaps; P may be M. It returns an error, and
 // leaves P alone, where the sizes are wrong or M holds NaN or infinity.
 func (p *Polar) Factor(m, d int, M, P []float64) error {
-	if err := p.setMatrix(m, d, M, P); err != nil {
+	if err := p.Begin(m, d, M); err != nil {
 		return err
+	}
+	return p.Finish(P)
+}
+
+// Begin is the first half of Factor: it checks M and hands it to the Wide. Finish is the second half, before which M must not
+// change.
+func (p *Polar) Begin(m, d int, M []float64) error { return p.setMatrix(m, d, M, M) }
+
+// Finish sets P to the polar factor of the M of Begin.
+func (p *Polar) Finish(P []float64) error {
+	if p.m == 0 || len(P) != p.m*p.d {
+		return fmt.Errorf("linalg: a polar factor of %d entries for a matrix of %d×%d", len(P), p.m, p.d)
 	}
 	if p.zero {
 		clear(P)
@@ -80,7 +93,10 @@ func (p *Polar) Factor(m, d int, M, P []float64) error {
 		}
 		return nil
 	}
-	ok, err := p.factorGram()
+	ok, err := p.factorDirect()
+	if err == nil && !ok {
+		ok, err = p.factorGram()
+	}
 	if err == nil && !ok {
 		err = p.factorSVD()
 	}
@@ -95,6 +111,7 @@ func (p *Polar) Factor(m, d int, M, P []float64) error {
 
 // setMatrix checks M, and the length of P, and sets SlotA.
 func (p *Polar) setMatrix(m, d int, M, P []float64) error {
+	p.wait()
 	p.m, p.d = 0, 0
 	if m < 1 || d < 1 || len(M) != m*d || len(P) != m*d {
 		return fmt.Errorf("linalg: polar factor of a %d×%d matrix with %d entries, and %d in the factor", m, d, len(M), len(P))
@@ -147,14 +164,10 @@ func (p *Polar) Load(m, d int, M, P []float64) error {
 	if err := p.wide.TimesT(p.u, p.ld, SlotA, SlotP); err != nil {
 		return err
 	}
-	for i := range p.k {
-		for j := range p.k {
-			p.h[i*p.ld+j] = (p.u[i*p.ld+j] + p.u[j*p.ld+i]) / 2
-		}
-	}
+	p.symmetric(p.h, p.u)
 	if !p.eigen(p.h) {
 		p.m, p.d = 0, 0
-		return errors.New("linalg: the eigenvalues of a Procrustes step do not converge")
+		return errNoConvergence
 	}
 	for i, v := range p.sigma {
 		p.sigma[i] = math.Abs(v)
@@ -163,12 +176,35 @@ func (p *Polar) Load(m, d int, M, P []float64) error {
 	return nil
 }
 
+// Prepare starts the part of Grad that needs no G: eigenvectors. It returns at once and the next call waits, so that they are
+// computed while a device is at work. Without a Wide it does nothing.
+func (p *Polar) Prepare() {
+	if p.Wide == nil || p.m == 0 || p.zero || p.fresh {
+		return
+	}
+	done := make(chan struct{})
+	p.ahead = done
+	go func() {
+		defer close(done)
+		_ = p.refresh() // Grad meets the error again
+	}()
+}
+
+// wait waits for Prepare.
+func (p *Polar) wait() {
+	if p.ahead != nil {
+		<-p.ahead
+		p.ahead = nil
+	}
+}
+
 // Grad sets dM (m×d, row-major) to the cotangent of M for the cotangent G of P, for the matrix of the last Factor:
 //
 //	dM = B [ (Q−Qᵀ)_ij / (σ_i+σ_j) ] Cᵀ + (I−BBᵀ) G C Σ⁻¹ Cᵀ + B Σ⁻¹ Bᵀ G (I−CCᵀ),   Q = Bᵀ G C
 //
 // dM may be G. Without a successful Factor before, or with other lengths, it panics. It has an error only of a Wide.
 func (p *Polar) Grad(G, dM []float64) error {
+	p.wait()
 	if p.m == 0 || len(G) != p.m*p.d || len(dM) != p.m*p.d {
 		panic(fmt.Sprintf("linalg: gradient of %d and %d entries after a factor of %d×%d", len(G), len(dM), p.m, p.d))
 	}
@@ -177,7 +213,9 @@ func (p *Polar) Grad(G, dM []float64) error {
 		return nil
 	}
 	if !p.fresh {
-		p.refresh()
+		if err := p.refresh(); err != nil {
+			return err
+		}
 	}
 	// With k ≤ q the left vectors are complete (BBᵀ = I), Cᵀ = Bᵀ P and W = B Σ⁻¹ Bᵀ, so
 	// dM = W·G + (S − W·GPᵀ)·P with S = B [(Q−Qᵀ)/(σ_i+σ_j)] Bᵀ and Q = Bᵀ GPᵀ B.

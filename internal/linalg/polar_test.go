@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/diff/fd"
@@ -432,5 +433,44 @@ func TestEmptyColumns(t *testing.T) {
 	}
 	if e := difference(P, want); e > 1e-12 {
 		t.Errorf("P = %v, want %v", P, want)
+	}
+}
+
+// TestPrepare: with eigenvectors computed beside the caller, a gradient has the same bits, after a factor without one too.
+func TestPrepare(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 1))
+	const m, d = 8, 20
+	M, G := withValues(rng, m, d, []float64{900, 400, 100, 90, 50, 4, 2, 1}), random(rng, m*d)
+	want, got, p := make([]float64, m*d), make([]float64, m*d), make([]float64, m*d)
+	plain, ahead := Polar{}, Polar{Wide: &host{}}
+	for i, polar := range []*Polar{&plain, &ahead, &ahead} {
+		if err := polar.Factor(m, d, M, p); err != nil {
+			t.Fatal(err)
+		}
+		if polar.Prepare(); i == 1 {
+			continue // no gradient is wanted
+		}
+		if err := polar.Grad(G, got); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			copy(want, got)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Error("other bits")
+	}
+}
+
+func TestFinishNeedsBegin(t *testing.T) {
+	var p Polar
+	if err := p.Finish(make([]float64, 6)); err == nil {
+		t.Error("a factor of no matrix")
+	}
+	if err := p.Begin(2, 3, make([]float64, 6)); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Finish(make([]float64, 5)); err == nil {
+		t.Error("a factor of another size")
 	}
 }

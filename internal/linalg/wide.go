@@ -29,6 +29,14 @@ type Wide interface {
 	Combine(to Slot, ld int, w []float64, x Slot, u []float64, y Slot) error
 }
 
+// Direct is a Wide that also computes polar factors, without eigenvectors.
+type Direct interface {
+	Wide
+	// Factor sets a slot to the polar factor P of SlotA, and dst (k×k, stride ld) to A·Pᵀ. It reports false if A is too
+	// ill-conditioned; then only SlotA counts.
+	Factor(dst []float64, ld int) (at Slot, ok bool, err error)
+}
+
 // host is Wide in the memory of the Polar.
 type host struct {
 	k, q  int

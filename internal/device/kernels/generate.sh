@@ -15,4 +15,5 @@ for type in float double; do
 		compile sm_70 63 $type $source
 	done
 done
+compile sm_70 63 double polar
 compile sm_80 70 float tensor

@@ -1,58 +1,28 @@
 #include "products.h"
 
-// The same products in tiles for many columns, for few (m ≤ 16), and for few rows, where large tiles would leave most
-// processors without work.
+// The same products in tiles for many columns, for about a hundred, for few (m ≤ 16), and for few rows, where large tiles would
+// leave most processors without work.
 #define TIMES_TRANSPOSED(name, BM, BN, BK, TM)                                                                                  \
   KERNEL(BM / TM * (BN / 4)) name(int epilogue, real *out, int ldout, const real *a, int lda, const real *b, int ldb, int n,    \
                                   int m, int k, const real *base, const real *row, real theta, u8 *pattern, int first,          \
                                   int one_sided) {                                                                              \
-    times_transposed<BM, BN, BK, TM>(epilogue, out, ldout, a, lda, b, ldb, n, m, k, base, row, theta, pattern, first,           \
+    times_transposed<BM, BN, BK, TM>(epilogue, out, ldout, a, lda, b, ldb, n, m, 0, k, base, row, theta, pattern, first,        \
                                      one_sided);                                                                                \
   }
 TIMES_TRANSPOSED(times_transposed_wide, 128, 64, 16, 8)
+TIMES_TRANSPOSED(times_transposed_hundred, 64, 104, 8, 8)
 TIMES_TRANSPOSED(times_transposed_narrow, 128, 16, 16, 4)
 TIMES_TRANSPOSED(times_transposed_small, 32, 16, 8, 2)
 
 #define TRANSPOSED_TIMES(name, BM, BN, BK, TM)                                                                                  \
   KERNEL(BM / TM * (BN / 4)) name(real *part, const real *a, int lda, const real *w, const real *x, int ldx, int n, int m,      \
                                   int d, int chunk) {                                                                           \
-    transposed_times<BM, BN, BK, TM>(part, a, lda, w, x, ldx, n, m, d, chunk);                                                  \
+    transposed_times<BM, BN, BK, TM>(part, a, lda, w, x, ldx, n, m, d, chunk, BZ);                                              \
   }
 TRANSPOSED_TIMES(transposed_times_wide, 64, 128, 16, 8)
+TRANSPOSED_TIMES(transposed_times_hundred, 104, 104, 8, 8)
 TRANSPOSED_TIMES(transposed_times_narrow, 16, 128, 16, 4)
 TRANSPOSED_TIMES(transposed_times_small, 16, 32, 8, 2)
-
-// A grid has at most 65,535 blocks along z, so there are no more parts.
-enum { LEVELS = 16 };
-
-// tree_sum returns the sum of part[0], part[stride], … in the binary tree of the engine: two neighbours of a level are added as
-// soon as both are there, and in the end what is left, from the right.
-template <typename P> DEVICE double tree_sum(const P *part, int parts, long stride) {
-  double node[LEVELS];
-#pragma unroll
-  for (int level = 0; level < LEVELS; level++) node[level] = 0;
-  for (int i = 0; i < parts; i++) {
-    double s = part[i * stride];
-    bool carried = true;
-#pragma unroll
-    for (int level = 0; level < LEVELS; level++) {
-      bool both = i >> level & 1;
-      double sum = node[level] + s;
-      node[level] = carried && !both ? s : node[level];
-      s = sum;
-      carried = carried && both;
-    }
-  }
-  double total = 0;
-  bool any = false;
-#pragma unroll
-  for (int level = 0; level < LEVELS; level++) {
-    if (!(parts >> level & 1)) continue;
-    total = any ? node[level] + total : node[level];
-    any = true;
-  }
-  return total;
-}
 
 // fold sets dst[i] to the sum over parts of part[p·size + i].
 KERNEL(256) fold(double *dst, const real *part, int parts, int size) {

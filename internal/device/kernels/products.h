@@ -37,10 +37,11 @@ enum Epilogue {
 DEVICE real part_above(real x) { return x <= 0 ? 0 : x; }
 
 // times_transposed sets rows of out (n×ldout) to A·Bᵀ, A being n×k and B m×k, with an epilogue; columns from m to ldout become
-// zero. Blocks are counted along the columns first: those of the same rows run side by side, and read the rows from memory once.
+// zero. The inner dimension begins at `begin`, a multiple of 4. Blocks are counted along the columns first: those of the same rows run side by side, and read the rows from memory once.
 template <int BM, int BN, int BK, int TM>
 DEVICE void times_transposed(int epilogue, real *out, int ldout, const real *a, int lda, const real *b, int ldb, int n, int m,
-                             int k, const real *base, const real *row, real theta, u8 *pattern, int first, int one_sided) {
+                             int begin, int k, const real *base, const real *row, real theta, u8 *pattern, int first,
+                             int one_sided) {
   enum { TX = BN / 4, THREADS = BM / TM * TX, K4 = BK / 4, FA = (BM * K4 + THREADS - 1) / THREADS,
          FB = (BN * K4 + THREADS - 1) / THREADS };
   static SHARED real4 as4[BK][BM / 4 + 1];
@@ -66,8 +67,8 @@ DEVICE void times_transposed(int epilogue, real *out, int ldout, const real *a, 
       fb[f] = i < BN * K4 && col0 + r < m && q < k ? *(const real4 *)(b + (long)(col0 + r) * ldb + q) : zero4();
     }
   };
-  fetch(0);
-  for (int k0 = 0; k0 < k; k0 += BK) {
+  fetch(begin);
+  for (int k0 = begin; k0 < k; k0 += BK) {
 #pragma unroll
     for (int f = 0; f < FA; f++) {
       int i = tid + f * THREADS, r = i / K4, q = i % K4 * 4;
@@ -133,16 +134,16 @@ DEVICE void times_transposed(int epilogue, real *out, int ldout, const real *a, 
 }
 
 // transposed_times sets part z to (w ⊙ A)ᵀ·X (m×d, without gaps) over rows from z·chunk to (z+1)·chunk; A is n×m, X n×d. w may
-// be null. Block (x, y, z) makes columns from x·BN, rows from y·BM.
+// be null. Block (x, y) makes columns from x·BN, rows from y·BM.
 template <int BM, int BN, int BK, int TM>
 DEVICE void transposed_times(real *part, const real *a, int lda, const real *w, const real *x, int ldx, int n, int m, int d,
-                             int chunk) {
+                             int chunk, int z) {
   enum { TX = BN / 4, THREADS = BM / TM * TX, M4 = BM / 4, N4 = BN / 4, FA = (BK * M4 + THREADS - 1) / THREADS,
          FX = (BK * N4 + THREADS - 1) / THREADS };
   static SHARED real4 as[BK][M4];
   static SHARED real4 xs[BK][N4];
   int tid = TID, tx = tid % TX, ty = tid / TX, col0 = BX * BN, row0 = BY * BM;
-  long lo = (long)BZ * chunk, hi = lo + chunk < n ? lo + chunk : n;
+  long lo = (long)z * chunk, hi = lo + chunk < n ? lo + chunk : n;
   real acc[TM][4];
 #pragma unroll
   for (int i = 0; i < TM; i++)
@@ -193,7 +194,7 @@ DEVICE void transposed_times(real *part, const real *a, int lda, const real *w, 
     }
     SYNC();
   }
-  real *out = part + (long)BZ * m * d;
+  real *out = part + (long)z * m * d;
 #pragma unroll
   for (int i = 0; i < TM; i++)
 #pragma unroll
@@ -201,4 +202,36 @@ DEVICE void transposed_times(real *part, const real *a, int lda, const real *w, 
       int r = row0 + ty * TM + i, c = col0 + tx * 4 + j;
       if (r < m && c < d) out[(long)r * d + c] = acc[i][j];
     }
+}
+
+// A grid has at most 65,535 blocks along z, so there are no more parts.
+enum { LEVELS = 16 };
+
+// tree_sum returns the sum of part[0], part[stride], … in the binary tree of the engine: two neighbours of a level are added as
+// soon as both are there, and in the end what is left, from the right.
+template <typename P> DEVICE double tree_sum(const P *part, int parts, long stride) {
+  double node[LEVELS];
+#pragma unroll
+  for (int level = 0; level < LEVELS; level++) node[level] = 0;
+  for (int i = 0; i < parts; i++) {
+    double s = part[i * stride];
+    bool carried = true;
+#pragma unroll
+    for (int level = 0; level < LEVELS; level++) {
+      bool both = i >> level & 1;
+      double sum = node[level] + s;
+      node[level] = carried && !both ? s : node[level];
+      s = sum;
+      carried = carried && both;
+    }
+  }
+  double total = 0;
+  bool any = false;
+#pragma unroll
+  for (int level = 0; level < LEVELS; level++) {
+    if (!(parts >> level & 1)) continue;
+    total = any ? node[level] + total : node[level];
+    any = true;
+  }
+  return total;
 }

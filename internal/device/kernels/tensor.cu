@@ -192,7 +192,7 @@ TENSOR_TIMES(tensor_times_lean, 13, 2)
 TENSOR_TIMES(tensor_times_narrow, 2, 3)
 
 // tensor_sums sets part z to (w ⊙ A)ᵀ·X (m×d, without gaps) over rows from z·chunk to (z+1)·chunk. in is the scale of X, that
-// of A follows from the maxima in `most`. w may be null. A block makes 16·MT rows and 16·WARPS columns, 16 of
+// of A follows from the maxima in `most`; 0: X is A. w may be null. A block makes 16·MT rows and 16·WARPS columns, 16 of
 // them each warp. Block (x, y, z): columns from 16·WARPS·x, rows from 16·MT·y. All warps need all of A, which the block splits into halves
 // once a step; what a warp needs of X it splits itself.
 template <int MT, int WARPS, int STAGES>
@@ -208,7 +208,9 @@ DEVICE void tensor_sums(float *part, const float *a, int lda, const float *w, co
   long lo = (long)BZ * chunk, hi = lo + chunk < n ? lo + chunk : n;
   float top = 0;
   for (int i = 0; i < maxima; i++) top = most[i] > top ? most[i] : top;
-  float own = power(top), back = (1 / own) * (1 / in);
+  float own = power(top);
+  if (in == 0) in = own;
+  float back = (1 / own) * (1 / in);
   float c[MT][2][4], e[MT][2][4];
 #pragma unroll
   for (int i = 0; i < MT; i++)

@@ -30,6 +30,8 @@ int cuCtxSynchronize(void) { NEED return 0; }
 int cuMemAlloc_v2(uint64_t *p, size_t n) { NEED return (*p = (uint64_t)calloc(1, n)) ? 0 : 2; }
 int cuMemFree_v2(uint64_t p) { NEED return free((void *)p), 0; }
 int cuMemGetInfo_v2(size_t *f, size_t *n) { NEED return *f = *n = (size_t)80 << 30, 0; }
+int cuMemHostAlloc(void **p, size_t n, unsigned flags) { NEED return flags == 0 && (*p = malloc(n)) ? 0 : 2; }
+int cuMemFreeHost(void *p) { NEED return free(p), 0; }
 int cuMemcpyHtoD_v2(uint64_t d, const void *s, size_t n) { NEED return memcpy((void *)d, s, n), 0; }
 int cuMemcpyDtoH_v2(void *d, uint64_t s, size_t n) { NEED return memcpy(d, (void *)s, n), 0; }
 int cuMemsetD8_v2(uint64_t d, unsigned char x, size_t n) { NEED return memset((void *)d, x, n), 0; }

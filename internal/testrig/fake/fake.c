@@ -62,6 +62,8 @@ static CUresult fake_cuMemAllocManaged(CUdeviceptr *p, size_t n, unsigned flags)
 static CUresult fake_cuMemFree(CUdeviceptr p) { NEED return fakeFree(current, p); }
 static CUresult fake_cuMemcpy(CUdeviceptr d, CUdeviceptr s, size_t n) { NEED return fakeCopy(current, d, s, n); }
 static CUresult fake_cuMemcpyDtoD(CUdeviceptr d, CUdeviceptr s, size_t n) { NEED return fakeCopy(current, d, s, n); }
+static CUresult fake_cuMemHostAlloc(void **p, size_t n, unsigned flags) { NEED return (*p = malloc(n)) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY; }
+static CUresult fake_cuMemFreeHost(void *p) { NEED return free(p), CUDA_SUCCESS; }
 static CUresult fake_cuMemcpyHtoD(CUdeviceptr d, const void *s, size_t n) { NEED return fakeUpload(current, d, (void *)s, n); }
 static CUresult fake_cuMemcpyDtoH(void *d, CUdeviceptr s, size_t n) { NEED return fakeDownload(current, d, s, n); }
 static CUresult fake_cuMemsetD8(CUdeviceptr d, unsigned char x, size_t n) { NEED return fakeFill(current, d, x, n); }
@@ -155,7 +157,7 @@ static const struct { const char *name; void *f; } functions[] = {
   PUT(cuInit), PUT(cuDriverGetVersion), PUT(cuDeviceGetCount), PUT(cuDeviceGet), PUT(cuDeviceGetName), PUT(cuDeviceTotalMem),
   PUT(cuDeviceGetAttribute), PUT(cuCtxCreate), PUT(cuCtxDestroy), PUT(cuCtxSetCurrent), PUT(cuCtxGetCurrent),
   PUT(cuCtxGetDevice), PUT(cuCtxSynchronize), PUT(cuMemGetInfo), PUT(cuMemAlloc), PUT(cuMemAllocManaged), PUT(cuMemFree),
-  PUT(cuMemcpy), PUT(cuMemcpyDtoD), PUT(cuMemcpyHtoD), PUT(cuMemcpyDtoH), PUT(cuMemsetD8), PUT(cuModuleLoadData),
+  PUT(cuMemcpy), PUT(cuMemcpyDtoD), PUT(cuMemHostAlloc), PUT(cuMemFreeHost), PUT(cuMemcpyHtoD), PUT(cuMemcpyDtoH), PUT(cuMemsetD8), PUT(cuModuleLoadData),
   PUT(cuModuleLoadDataEx), PUT(cuModuleUnload), PUT(cuModuleGetFunction), PUT(cuFuncSetAttribute), PUT(cuLaunchKernel),
   PUT(cuGetErrorString), PUT(cuCtxPushCurrent), PUT(cuCtxPopCurrent),
 };

@@ -57,6 +57,12 @@ func (s *Sim) Alloc(name string, bytes int64) (driver.Ptr, error) {
 // Free gives memory back; its addresses are not used again.
 func (s *Sim) Free(p driver.Ptr) error { return s.open().Free(ptx.Ptr(p)) }
 
+// Host returns memory of Go's.
+func (s *Sim) Host(bytes int) ([]byte, error) { return driver.Heap(bytes), nil }
+
+// FreeHost does nothing.
+func (s *Sim) FreeHost([]byte) error { return nil }
+
 // Upload copies src to the device.
 func (s *Sim) Upload(p driver.Ptr, src []byte) error { return s.open().Write(ptx.Ptr(p), src) }
 
