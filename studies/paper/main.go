@@ -35,6 +35,7 @@ func experiments() []experiment {
 		{"time", "time and memory as the number of samples grows", timing},
 		{"convergence", "the loss, the objective and the noise along training", convergence},
 		{"protocol", "how much of the published figures is the published protocol", protocol},
+		{"pairs", "rows of other samples and absent views, with and without the trust", pairs},
 		{"margin", "the clusters of the default preset and the classes, by measures without labels", margin},
 		{"sensitivity", "layers, anchors and the thresholds learned", sensitivity},
 	}
