@@ -23,7 +23,7 @@ var damages = []damage{{0, 0}, {0.1, 0}, {0.3, 0}, {0.5, 0}, {0, 0.3}, {0, 0.5},
 var doubts = [2]float64{0.5, 0.9}
 
 // repaired has the accuracies of a draw in %: as the data are, with all wrong rows marked absent, and with the rows marked absent
-// that have less trust than each of doubts. Named is the share of the wrong rows that were marked, Blamed that of the right ones.
+// that have less trust than each of doubts. Named is the share of the wrong rows that were marked, Blamed of the right ones.
 type repaired struct {
 	Plain, Known           float64
 	Trusted, Named, Blamed [2]float64
@@ -32,8 +32,8 @@ type repaired struct {
 // pairs swaps rows of one view among some samples and takes views away, and clusters with and without the trust in the rows.
 func pairs(ctx context.Context, s *study) error {
 	var jobs []work.Job[repaired]
-	for _, d := range s.sets {
-		for _, h := range damages {
+	for _, h := range damages {
+		for _, d := range s.sets {
 			for draw := range s.draws {
 				if h.possible(d) {
 					jobs = append(jobs, work.Job[repaired]{
@@ -49,57 +49,54 @@ func pairs(ctx context.Context, s *study) error {
 		return err
 	}
 	g := tables.Grid{Name: "pairs", Plain: true, Header: []string{"wrong, absent: what is done", "mean"}}
-	lines := make([][]tables.Line, len(damages))
-	for k, h := range damages {
-		for _, o := range outcomes {
-			line := tables.Line{Name: fmt.Sprintf("%g, %g: %s", h.wrong, h.absent, o.name), Cells: make([]tables.Cell, 1)}
-			lines[k] = append(lines[k], line)
-		}
-	}
-	means := make([][][]float64, len(damages))
-	for k := range means {
-		means[k] = make([][]float64, len(outcomes))
-	}
 	for _, d := range s.sets {
 		g.Header = append(g.Header, d.Name)
-		for k, h := range damages {
-			var runs []repaired
-			if h.possible(d) {
-				runs, got = got[:s.draws], got[s.draws:]
-			}
-			for j, o := range outcomes {
-				var values []float64
-				for _, r := range runs {
-					values = append(values, o.of(r))
-				}
-				c := tables.MeanOf(values)
-				lines[k][j].Cells = append(lines[k][j].Cells, c)
-				if c.Count > 0 && !math.IsNaN(c.Mean) {
-					means[k][j] = append(means[k][j], c.Mean)
-				}
-			}
-		}
 	}
-	for k := range lines {
-		for j := range lines[k] {
-			lines[k][j].Cells[0] = tables.MeanOf(means[k][j])
-			if damages[k].wrong == 0 && (outcomes[j].wrongOnly) {
-				continue
+	for _, h := range damages {
+		runs := make([][]repaired, len(s.sets)) // nil where the set does not permit the absent share
+		for k, d := range s.sets {
+			if h.possible(d) {
+				runs[k], got = got[:s.draws], got[s.draws:]
 			}
-			g.Rows = append(g.Rows, lines[k][j])
 		}
+		g.Rows = append(g.Rows, h.lines(runs)...)
 	}
 	return s.publish(page{
-		name: "pairs", title: "Wrong pairs and absent views", caption: "ACC (%) of the default preset. *Wrong* is the share of " +
-			"the present rows of one view that are rows of other samples; the views take turns over the draws. *Absent* is the " +
-			"share of all sample–view pairs that is absent. *Trust below x*: `ViewTrust` of a first fit; where the lowest trust of a " +
-			"sample is below x, this row is marked absent, and a second fit follows. With two views both have the same trust, and " +
-			"none is marked. *Wrong rows known* marks the swapped rows absent, which no method can: it shows what there is to " +
-			"gain. *Named* is the share of the wrong rows that the trust marks, *blamed* the share of the right ones. " +
-			"A mean is over the sets that permit the absent share: every sample keeps a view.",
-		notes: "The paper has no wrong pairs.", tables: []tables.Grid{g},
+		name: "pairs", title: "Wrong pairs and absent views", caption: pairsCaption, notes: "The paper has no wrong pairs.",
+		tables: []tables.Grid{g},
 	})
 }
+
+// lines are the rows of a setting from its runs by set.
+func (h damage) lines(runs [][]repaired) (out []tables.Line) {
+	for _, o := range outcomes {
+		if o.wrongOnly && h.wrong == 0 {
+			continue
+		}
+		line := tables.Line{Name: fmt.Sprintf("%g, %g: %s", h.wrong, h.absent, o.name), Cells: make([]tables.Cell, 1)}
+		var means []float64
+		for _, draws := range runs {
+			var values []float64
+			for _, r := range draws {
+				values = append(values, o.of(r))
+			}
+			c := tables.MeanOf(values)
+			if line.Cells = append(line.Cells, c); c.Count > 0 {
+				means = append(means, c.Mean)
+			}
+		}
+		line.Cells[0] = tables.MeanOf(means)
+		out = append(out, line)
+	}
+	return out
+}
+
+const pairsCaption = "ACC (%) of the default preset. *Wrong* is the share of the present rows of one view that are rows of other " +
+	"samples; the views take turns over the draws. *Absent* is the share of all sample–view pairs that is absent. *Trust below " +
+	"x*: `ViewTrust` of a first fit; where the lowest trust of a sample is below x, this row is marked absent, and a second fit " +
+	"follows. With two views both have the same trust, and none is marked. *Wrong rows known* marks the swapped rows absent, " +
+	"which no method can: it shows what there is to gain. *Named* is the share of the wrong rows that the trust marks, *blamed* " +
+	"the share of the right ones. A mean is over the sets that permit the absent share: every sample keeps a view."
 
 // outcomes are the rows of a setting.
 var outcomes = []struct {
@@ -159,26 +156,31 @@ func (s *study) repair(ctx context.Context, d *sets.Set, h damage, draw int) (ou
 	out.Plain = acc
 	for k, below := range doubts {
 		marked := func(i, v int) bool { return least(trust, i, v, below) }
-		var rows, hit [2]float64 // of right and of wrong rows
-		for v := range trust {
-			for i := range d.N {
-				if j := index(v == of && wrong[i]); present[i][v] {
-					rows[j]++
-					hit[j] += float64(index(marked(i, v)))
-				}
-			}
-		}
-		out.Blamed[k], out.Named[k] = 100*hit[0]/max(rows[0], 1), 100*hit[1]/max(rows[1], 1)
+		out.Named[k], out.Blamed[k] = markedShares(present, marked, func(i, v int) bool { return v == of && wrong[i] })
 		if _, _, out.Trusted[k], err = fit(marked); err != nil {
 			return out, err
 		}
 	}
 	out.Known = out.Plain
-	if h.wrong > 0 && len(d.Views) > 1 {
+	if h.wrong > 0 {
 		kept := func(i, v int) bool { return v == of && wrong[i] && others(present[i], v) }
 		_, _, out.Known, err = fit(kept)
 	}
 	return out, err
+}
+
+// markedShares returns the share of the wrong rows that are marked, and of the right ones, in %.
+func markedShares(present [][]bool, marked, wrong func(i, v int) bool) (named, blamed float64) {
+	var rows, hit [2]float64 // of right and of wrong rows
+	for i, has := range present {
+		for v, there := range has {
+			if k := index(wrong(i, v)); there {
+				rows[k]++
+				hit[k] += float64(index(marked(i, v)))
+			}
+		}
+	}
+	return 100 * hit[1] / max(rows[1], 1), 100 * hit[0] / max(rows[0], 1)
 }
 
 // swap passes the rows of a share of the samples that have a view on to each other, and marks these samples.
