@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 	"github.com/largemvc/largemvc/studies/internal/sets"
 )
 
@@ -59,5 +61,18 @@ func TestTrustNamesWrongRows(t *testing.T) {
 	got, err := s.repair(context.Background(), sets.New("made", views, labels, []string{"a", "b", "c"}), damage{wrong: 0.3}, 0)
 	if err != nil || got.Named[1] < 40 || got.Blamed[1] > 4 || got.Named[0] > got.Named[1] || got.Trusted[1] < got.Plain {
 		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// A view of 254 columns that 120 of 400 samples have is no error. Its leading directions are found from rows for which Cholesky's
+// rounding error is large.
+func TestFewRowsOfView(t *testing.T) {
+	found, err := sets.OpenAll(context.Background(), sets.Choice{Path: filepath.Join(testutil.RealSets(t), "orl.npz")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &study{epochs: 1}
+	if _, err := s.repair(context.Background(), found[0].InOrder(2), damage{0.3, 0.7}, 2); err != nil {
+		t.Error(err)
 	}
 }
