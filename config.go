@@ -49,7 +49,7 @@ type Config struct {
 	Known []int
 
 	Epochs    int           // number of optimiser steps, up to 1,000,000,000; default 100; None: no training
-	Optimizer optim.Options // step size, weight decay and schedule of Adam
+	Optimizer optim.Options // step size, weight decay and schedule of Adam, or another solver
 	Reduction Reduction     // weights of the views in the loss; default ReductionRelative
 	Tolerance float64       // relative decrease of the loss that counts as progress; default 0, no early stop
 	Patience  int           // epochs without progress before the early stop; default 5 if Tolerance is set

@@ -75,6 +75,33 @@ func checkCounts(c *Config, n int) (errs []error) {
 
 // checkValues reports the values of the optimizer that are out of range or not finite.
 func checkValues(c *Config) (errs []error) {
+	if c.Optimizer.Solver != nil {
+		errs = append(errs, checkSolver(c)...)
+	} else {
+		errs = append(errs, checkAdam(c)...)
+	}
+	if x := c.Tolerance; !(x >= 0) || math.IsInf(x, 1) {
+		errs = append(errs, &FieldError{"Tolerance", x, fromZero})
+	}
+	return errs
+}
+
+// checkSolver reports settings that a solver of the caller cannot have.
+func checkSolver(c *Config) (errs []error) {
+	o := c.Optimizer
+	if o.Solver = nil; !reflect.ValueOf(o).IsZero() {
+		errs = append(errs, errors.New("largemvc: Optimizer.Solver excludes the other fields of Optimizer, which are of Adam: "+
+			"leave them out and set up the solver in Solver"))
+	}
+	if c.Checkpoint.Path != "" {
+		errs = append(errs, errors.New("largemvc: a checkpoint cannot hold the state of Optimizer.Solver: leave out "+
+			"Checkpoint.Path or Solver"))
+	}
+	return errs
+}
+
+// checkAdam reports the values of Adam that are out of range or not finite.
+func checkAdam(c *Config) (errs []error) {
 	o := c.Optimizer
 	if rate := o.LearningRate; rate <= 0 {
 		errs = append(errs, &FieldError{"Optimizer.LearningRate", rate, "a number above 0"})
@@ -91,9 +118,6 @@ func checkValues(c *Config) (errs []error) {
 	check("Epsilon", o.Epsilon, o.Epsilon > 0 && o.Epsilon <= 1, "a number above 0, up to 1")
 	check("WeightDecay", o.WeightDecay, o.WeightDecay >= 0 && !math.IsInf(o.WeightDecay, 1), fromZero)
 	check("Factor", o.Factor, o.Factor >= 0 && o.Factor <= 1, "from 0 to 1")
-	if x := c.Tolerance; !(x >= 0) || math.IsInf(x, 1) {
-		errs = append(errs, &FieldError{"Tolerance", x, fromZero})
-	}
 	return errs
 }
 

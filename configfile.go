@@ -57,7 +57,7 @@ func moduleType(m Module) string {
 func withoutData(c *Config) Config {
 	out := *c
 	out.StartLabels, out.StartAnchors, out.Progress, out.ExtraLoss, out.Machine.Comm = nil, nil, nil, nil, nil
-	out.Known, out.Checkpoint.Path = nil, ""
+	out.Known, out.Checkpoint.Path, out.Optimizer.Solver = nil, "", nil
 	return out
 }
 
@@ -93,8 +93,8 @@ type configText struct {
 }
 
 // MarshalJSON writes the fields by name, options by name and modules with their type. UnmarshalJSON reads the result.
-// Progress and Machine, except Machine.Workers, are omitted. A custom module, StartAnchors or ExtraLoss is an error that
-// names the field.
+// Progress and Machine, except Machine.Workers, are omitted. A custom module, StartAnchors, ExtraLoss or
+// Optimizer.Solver is an error that names the field.
 func (c Config) MarshalJSON() ([]byte, error) {
 	var errs []error
 	if c.StartAnchors != nil {
@@ -103,6 +103,10 @@ func (c Config) MarshalJSON() ([]byte, error) {
 	}
 	if c.ExtraLoss != nil {
 		errs = append(errs, errors.New("largemvc: ExtraLoss has no form in JSON: leave it out, and set it again after "+
+			"reading"))
+	}
+	if c.Optimizer.Solver != nil {
+		errs = append(errs, errors.New("largemvc: Optimizer.Solver has no form in JSON: leave it out, and set it again after "+
 			"reading"))
 	}
 	out := configText{plainConfig: plainConfig(c)}

@@ -1,6 +1,8 @@
 package largemvc
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -9,16 +11,19 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/largemvc/largemvc/comm"
 	"github.com/largemvc/largemvc/internal/adam"
 	"github.com/largemvc/largemvc/internal/op"
 	"github.com/largemvc/largemvc/internal/testrig/optest"
 	"github.com/largemvc/largemvc/internal/unfold"
+	"github.com/largemvc/largemvc/machine"
 	"github.com/largemvc/largemvc/optim"
 )
 
@@ -467,3 +472,127 @@ func TestLispMachine(t *testing.T) {
 		}
 	}
 }
+
+// Any solver trains in Fit: Adam as a solver has the bits of the default, gorgonia's plain descent those of its formula, each
+// restart has a solver of its own, and the number of goroutines changes nothing.
+func TestFitWithSolver(t *testing.T) {
+	views, _ := blobViews(60, 3, 1, 1, 7, 5)
+	fit := func(c Config, solver func() gorgonia.Solver) *Clustering {
+		t.Helper()
+		c.Clusters, c.Epochs, c.Optimizer.Solver = 3, 12, solver
+		got, err := Fit(context.Background(), views, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	vanilla := func() gorgonia.Solver { return gorgonia.NewVanillaSolver(gorgonia.WithLearnRate(0.001)) }
+	for name, c := range map[string]Config{
+		"fused": {Restarts: 2}, "per module": {Machine: machine.Options{PerModule: true}}, "float64": {Float64: true},
+		"paper": {Neighborhood: Neighborhood{Neighbors: None}, Float64: true},
+	} {
+		want, made := fit(c, nil), 0
+		got := fit(c, func() gorgonia.Solver { made++; return &adamAlone{} })
+		if !slices.Equal(got.Loss, want.Loss) || !slices.Equal(got.Labels, want.Labels) || made != max(c.Restarts, 1) {
+			t.Errorf("%s: Adam as a solver has the losses %v, want %v (%d made)", name, got.Loss, want.Loss, made)
+		}
+		plain := fit(c, vanilla)
+		c.Machine.Workers = 1
+		if again := fit(c, func() gorgonia.Solver { return descent(0.001) }); !slices.Equal(plain.Loss, again.Loss) {
+			t.Errorf("%s: plain descent has the losses %v, by hand %v", name, plain.Loss, again.Loss)
+		}
+		if last := len(plain.Loss) - 1; plain.Loss[last] == want.Loss[last] || plain.Loss[last] >= plain.Loss[0] {
+			t.Errorf("%s: losses %v", name, plain.Loss)
+		}
+	}
+	onTwoRanks(t, vanilla)
+	good := func() gorgonia.Solver { return descent(0.1) }
+	for name, test := range map[string]struct {
+		config Config
+		want   string
+	}{
+		"rate":       {Config{Optimizer: optim.Options{LearningRate: 0.1, Solver: good}}, "Solver excludes the other fields"},
+		"checkpoint": {Config{Optimizer: optim.Options{Solver: good}, Checkpoint: Checkpoint{Path: "x"}}, "a checkpoint cannot"},
+		"nil":        {Config{Optimizer: optim.Options{Solver: func() gorgonia.Solver { return nil }}}, "it made no solver"},
+		"panic":      {Config{Optimizer: optim.Options{Solver: func() gorgonia.Solver { return panics{} }}}, "no step"},
+	} {
+		test.config.Clusters = 3
+		if _, err := Fit(context.Background(), views, test.config); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := json.Marshal(Config{Optimizer: optim.Options{Solver: good}}); err == nil {
+		t.Error("a solver has a form in JSON")
+	}
+}
+
+// onTwoRanks compares the losses on two ranks with the losses of one process.
+func onTwoRanks(t *testing.T, solver func() gorgonia.Solver) {
+	t.Helper()
+	const n, first = 1500, 1024
+	x := [][]float64{make([]float64, n*6), make([]float64, n*4)}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for v := range x {
+		for i := range x[v] {
+			x[v][i] = rng.NormFloat64() + float64(i*len(x)/n%3)
+		}
+	}
+	fit := func(lo, hi int, world machine.Comm) (*Clustering, error) {
+		return Fit(context.Background(), float64Views([][]float64{x[0][lo*6 : hi*6], x[1][lo*4 : hi*4]}, 6, 4), Config{
+			Clusters: 3, Epochs: 4, Optimizer: optim.Options{Solver: solver}, Machine: machine.Options{Comm: world},
+		})
+	}
+	want, err := fit(0, n, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for r, c := range comm.Local(2) {
+		wg.Go(func() {
+			got, err := fit(r*first, first+r*(n-first), c)
+			labels := want.Labels[r*first : first+r*(n-first)]
+			if err != nil || !slices.Equal(got.Loss, want.Loss) || !slices.Equal(got.Labels, labels) {
+				t.Errorf("rank %d: %v, in one process %v, %v", r, got.Loss, want.Loss, err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// adamAlone is the library's Adam with the schedule that Fit gives it.
+type adamAlone struct{ unfold.Adam }
+
+func (a *adamAlone) Step(model []gorgonia.ValueGrad) error {
+	a.Schedule()
+	return a.Adam.Step(model)
+}
+
+// descent moves the values by its size times the gradient, which it leaves as it is.
+type descent float64
+
+func (s descent) Step(model []gorgonia.ValueGrad) error {
+	for _, m := range model {
+		gradient, err := m.Grad()
+		if err != nil {
+			return err
+		}
+		x, g := op.EntriesOf(m.Value()), op.EntriesOf(gradient)
+		_, single := m.Value().Data().([]float32)
+		if _, scalar := m.Value().Data().(float32); scalar {
+			single = true
+		}
+		for j := range x.Len() {
+			if single {
+				x.Set(j, float64(float32(x.At(j))+float32(-s)*float32(g.At(j))))
+				continue
+			}
+			x.Set(j, x.At(j)+float64(-s)*g.At(j))
+		}
+	}
+	return nil
+}
+
+// panics is a solver that fails.
+type panics struct{}
+
+func (panics) Step([]gorgonia.ValueGrad) error { panic("no step") }

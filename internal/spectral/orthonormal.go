@@ -50,7 +50,10 @@ func orthonormaliseUnit(ctx context.Context, g []float64, k, d, rounds, workers 
 			return err
 		}
 	}
-	gramSchmidt(g, strong, k, d)
+	if !gramSchmidt(g, strong, k, d) {
+		toUnitRows(g, k, d)
+		gramSchmidt(g, 0, k, d)
+	}
 	return nil
 }
 
@@ -116,8 +119,13 @@ func reorder(g []float64, d int, order []int) {
 // dependent is the part of a row of norm 1 outside the span of earlier rows below which the part is rounding error.
 const dependent = 1e-12
 
-// gramSchmidt replaces rows [first, k) of norm 1 one by one by their part outside the span of earlier rows, at norm 1 or 0.
-func gramSchmidt(g []float64, first, k, d int) {
+// grown is the norm above which a projected row of norm 1 shows that the earlier rows are not orthonormal.
+const grown = 1.01
+
+// gramSchmidt replaces rows [first, k) of norm 1 one by one by their part outside the span of earlier rows, at norm 1 or 0. It
+// returns false, with rows that are not orthonormal, if the rows before first are far from it, as Cholesky leaves rows of a large
+// condition.
+func gramSchmidt(g []float64, first, k, d int) bool {
 	coef := make([]float64, k)
 	project := func(i int) {
 		if row := g[i*d : (i+1)*d]; i > 0 {
@@ -130,6 +138,9 @@ func gramSchmidt(g []float64, first, k, d int) {
 		project(i)
 		row := g[i*d : (i+1)*d]
 		norm := dense.Dnrm2(d, row, 1)
+		if norm > grown {
+			return false
+		}
 		if norm <= dependent {
 			clear(row)
 			continue
@@ -137,6 +148,7 @@ func gramSchmidt(g []float64, first, k, d int) {
 		dense.Dscal(d, 1/norm, row, 1)
 		project(i) // The division has magnified rounding errors.
 	}
+	return true
 }
 
 // productRows is the number of rows of a product that a goroutine computes at once.

@@ -19,5 +19,5 @@ func openSets(ctx context.Context, s *study) ([]*sets.Set, error) {
 		}
 		return []*sets.Set{d}, nil
 	}
-	return sets.Open(ctx, sets.Choice{Path: s.data, Only: s.only, Limit: s.limit, Warn: s.stderr})
+	return sets.OpenAll(ctx, sets.Choice{Path: s.data, Only: s.only, Limit: s.limit, Warn: s.stderr})
 }

@@ -90,16 +90,7 @@ func (s *study) marginsOf(ctx context.Context, d *sets.Set, draw int) (out margi
 	if err != nil {
 		return out, err
 	}
-	c = r.Config()
-	views := make([]view.View, len(d.Values))
-	for v, m := range d.Values {
-		views[v] = view.View{Rows: m.N, Cols: m.D, F32: m.X}
-	}
-	near := c.Neighborhood
-	in, err := inputs.Make[float32](ctx, views, inputs.Options{Smooth: &smooth.Options{
-		Kind: prepare.Kind(c.Preprocess), Neighbors: near.Neighbors, Directions: near.Directions, Steps: near.Steps,
-		Exact: near.Exact, Seed: c.Seed,
-	}})
+	in, err := smoothed(ctx, d, r.Config())
 	if err != nil {
 		return out, err
 	}
@@ -115,6 +106,19 @@ func (s *study) marginsOf(ctx context.Context, d *sets.Set, draw int) (out margi
 		out[of].Right, out[of].Margin = predicted(held.Parts(), labels, d.Classes)
 	}
 	return out, nil
+}
+
+// smoothed returns the inputs of the network of a fit, with the graph and in the order of the set.
+func smoothed(ctx context.Context, d *sets.Set, c largemvc.Config) (*inputs.Inputs[float32], error) {
+	views := make([]view.View, len(d.Values))
+	for v, m := range d.Values {
+		views[v] = view.View{Rows: m.N, Cols: m.D, F32: m.X}
+	}
+	near := c.Neighborhood
+	return inputs.Make[float32](ctx, views, inputs.Options{Smooth: &smooth.Options{
+		Kind: prepare.Kind(c.Preprocess), Neighbors: near.Neighbors, Directions: near.Directions, Steps: near.Steps,
+		Exact: near.Exact, Seed: c.Seed,
+	}})
 }
 
 // predicted returns the share of labels that the other samples predict, in %, and their mean margin.

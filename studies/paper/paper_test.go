@@ -390,3 +390,36 @@ func TestRunErrors(t *testing.T) {
 		t.Errorf("standard output: %q", stdout.String())
 	}
 }
+
+// Sets with the names of the authors' files stand beside the figures of the paper, unless their size is another.
+func TestBesideThePaper(t *testing.T) {
+	s := smallStudy(t)
+	scores := map[string][3]float64{ownName: {81.25, 70, 60}, "LMVSC": {12, 13, 14}}
+	printedOf["apples"], printedOf["pears"] = printed{"Apples", 60, 2, scores}, printed{"Pears", 91, 2, scores}
+	defer func() { delete(printedOf, "apples"); delete(printedOf, "pears") }()
+	if err := table(context.Background(), s); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, r := range records(t, s, "table-printed.csv")[1:] {
+		got[r[0]+": "+r[1]] = r[2] + r[5]
+	}
+	here := ""
+	for _, r := range records(t, s, "table-draws.csv") {
+		if r[0] == "LMVSC" && r[1] == "apples NMI" {
+			here = r[2]
+		}
+	}
+	if len(got) != 18 || got["Apples, LargeMvC-Net, paper preset: ACC, paper"] != "081.25" || here == "" ||
+		got["Apples, LMVSC: NMI, here"] != here {
+		t.Errorf("%v, want an NMI of LMVSC of %s", got, here)
+	}
+	if notes := s.pages[0].notes; !strings.Contains(notes, "pears has 90 samples in 2 views; the paper's Pears has 91") {
+		t.Error(notes)
+	}
+	for name, p := range printedOf {
+		if name != strings.ToLower(name) || len(p.scores) < 2 || p.scores[ownName][0] == 0 {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+}

@@ -35,7 +35,7 @@ type study struct {
 }
 
 func (s *study) register(f *flag.FlagSet) {
-	f.StringVar(&s.data, "data", "", "a file, or a folder of files, of multi-view data with labels (.npz, "+
+	f.StringVar(&s.data, "data", "", "files, or folders of them, of multi-view data with labels, separated by commas (.npz, "+
 		".mat, …); empty: MNIST views made from the Go module GoMNIST")
 	f.StringVar(&s.only, "sets", "", "names of the sets to use, separated by commas; default the sets that suit the experiment")
 	f.StringVar(&s.out, "out", "results", "folder for tables, figures and finished work; several experiments may run into one "+
