@@ -48,7 +48,9 @@ type Config struct {
 	// On ranks, each gives its labels.
 	Known []int
 
-	Epochs    int           // number of optimiser steps, up to 1,000,000,000; default 100; None: no training
+	// Epochs is the number of optimiser steps, up to 1,000,000,000; default 100; with neighbours, 50 for more than 200 clusters.
+	// None: no training.
+	Epochs    int
 	Optimizer optim.Options // step size, weight decay and schedule of Adam, or another solver
 	Reduction Reduction     // weights of the views in the loss; default ReductionRelative
 	Tolerance float64       // relative decrease of the loss that counts as progress; default 0, no early stop
@@ -147,6 +149,7 @@ func PaperConfig(clusters int) Config {
 func (c Config) WithDefaults() Config {
 	if c.Clusters > structure.MostClusters && c.Neighborhood.Neighbors != None { // the paper's network has an anchor for each
 		c.Anchors, c.KMeansStarts = cmp.Or(c.Anchors, manyAnchors), cmp.Or(c.KMeansStarts, manyStarts)
+		c.Epochs = cmp.Or(c.Epochs, manyEpochs)
 	}
 	c.Anchors = cmp.Or(c.Anchors, c.Clusters)
 	c.Layers = cmp.Or(c.Layers, 2)
@@ -174,8 +177,9 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// manyAnchors and manyStarts are the anchors and the starts of k-means for more than structure.MostClusters clusters.
-const manyAnchors, manyStarts = 48, 1
+// manyAnchors, manyStarts and manyEpochs are the anchors, the starts of k-means and the epochs for more than
+// structure.MostClusters clusters.
+const manyAnchors, manyStarts, manyEpochs = 48, 1, 50
 
 // fillModules puts copies of the modules in their place, those of this package where they are nil, with their defaults filled.
 func fillModules(c *Config) {

@@ -91,6 +91,14 @@ func TestDefaults(t *testing.T) {
 				c.Neighborhood.Neighbors, x)
 		}
 	}
+	for _, x := range []struct {
+		config Config
+		want   int
+	}{{Config{Clusters: 200}, 100}, {Config{Clusters: 201}, 50}, {Config{Clusters: 201, Epochs: 7}, 7}, {PaperConfig(201), 100}} {
+		if c := x.config.WithDefaults(); c.Epochs != x.want {
+			t.Errorf("%d epochs for %d clusters, want %d", c.Epochs, c.Clusters, x.want)
+		}
+	}
 	stop := Config{Tolerance: 1e-3}.WithDefaults()
 	if patience := stop.Patience; patience != 5 {
 		t.Errorf("a patience of %d epochs, want 5", patience)

@@ -34,7 +34,7 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 	}
 	bar := progress.New(progressOut, "epoch")
 	defer bar.End()
-	epochs := max(o.config.Epochs, 1) // a resumed training may know better
+	epochs := max(o.config.WithDefaults().Epochs, 1) // a resumed training may know better
 	bar.Show(0, epochs, "reading", 0)
 	began := time.Now()
 	o.progress = readingProgress(bar, began)
@@ -78,7 +78,7 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 		o.writeSummary(stdout, stderr, in, result, reading),
 	}
 	if ctx.Err() != nil && ended != nil {
-		ended = fmt.Errorf("cancelled after %d of %d epochs; the result is of that state", result.Epochs, o.config.Epochs)
+		ended = fmt.Errorf("cancelled after %d of %d epochs; the result is of that state", result.Epochs, result.Config().Epochs)
 	}
 	return errors.Join(append(failed, ended)...)
 }

@@ -95,7 +95,8 @@ func fitFlags(o *fitOptions) *flags {
 		"preset of the settings that -set does not give: `default|paper`. default: neighbours, two standardisations,\n"+
 			"θ and ρ ≥ 0, best on average; paper: the paper's network, without neighbours")
 	f.group("Training")
-	f.int(&c.Epochs, "epochs", 100, "`N`, the number of optimiser steps; 0: no training")
+	f.int(&c.Epochs, "epochs", 0, "`N`, the number of optimiser steps; 0: no training")
+	f.Lookup("epochs").DefValue = "100; of the default preset with more than 200 clusters 50"
 	f.Uint64Var(&c.Seed, "seed", 0, "`SEED` of all random numbers; equal seeds give equal results on any number of cores")
 	f.added("seed")
 	f.output(&c.Checkpoint.Path, "checkpoint", "`FILE` for the state of the training, for -resume; none by default,\n"+
@@ -148,7 +149,7 @@ func (o *fitOptions) configure(f *flags) error {
 	switch {
 	case c.Epochs < 0:
 		return usagef("fit: -epochs is %d, want at least 0", c.Epochs)
-	case c.Epochs == 0:
+	case c.Epochs == 0 && o.given["epochs"]:
 		c.Epochs = largemvc.None
 	}
 	if o.preset == "paper" {

@@ -148,6 +148,7 @@ func TestAmounts(t *testing.T) {
 		{"-set Neighborhood.Weight=None", func(c *largemvc.Config) float64 { return c.Neighborhood.Weight }, largemvc.None},
 		{"-set Neighborhood.Weight=1.5", func(c *largemvc.Config) float64 { return c.Neighborhood.Weight }, 1.5},
 		{"-epochs 7 -set Epochs=9", func(c *largemvc.Config) float64 { return float64(c.Epochs) }, 9},
+		{"", func(c *largemvc.Config) float64 { return float64(c.Epochs) }, 0}, // the default of Config
 		{"-epochs 0", func(c *largemvc.Config) float64 { return float64(c.Epochs) }, largemvc.None},
 		{"-clusters auto -set Clusters=5", func(c *largemvc.Config) float64 { return float64(c.Clusters) }, 5},
 	} {

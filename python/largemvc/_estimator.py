@@ -66,8 +66,8 @@ class LargeMVC(ClusterMixin, TransformerMixin, Estimator):
         Number of clusters; "auto" chooses from 2 to 20, which takes the time of many fits.
     preset : {"default", "paper"}, default "default"
         "default": neighbours and two standardisations, best on average; "paper": the network of the paper alone.
-    epochs : int, default 100
-        Number of optimiser steps; 0: no training.
+    epochs : int or None, default None
+        Number of optimiser steps; 0: no training. None: 100, and 50 for more than 200 clusters.
     random_state : int, RandomState, Generator or None, default None
         Seed of all random numbers. The same seed gives the same result on any number of cores. None draws a seed from numpy.
     n_jobs : int or None, default None
@@ -107,7 +107,7 @@ class LargeMVC(ClusterMixin, TransformerMixin, Estimator):
         Model file (docs/format.md), and the figures of `largemvc fit -json`.
     """
 
-    def __init__(self, n_clusters: int | str = "auto", *, preset: str = "default", epochs: int = 100, random_state: Any = None,
+    def __init__(self, n_clusters: int | str = "auto", *, preset: str = "default", epochs: int | None = None, random_state: Any = None,
                  n_jobs: int | None = None, options: dict[str, Any] | None = None, verbose: bool | None = None) -> None:
         self.n_clusters = n_clusters
         self.preset = preset
@@ -169,9 +169,11 @@ class LargeMVC(ClusterMixin, TransformerMixin, Estimator):
         """Return the flags of the parameters."""
         if self.n_clusters != "auto" and not _whole(self.n_clusters, 1):
             raise ValueError(f'n_clusters is {self.n_clusters!r}, want a number above 0 or "auto"')
-        if not _whole(self.epochs, 0):
-            raise ValueError(f"epochs is {self.epochs!r}, want a number from 0 up")
-        flags = ["-clusters", str(self.n_clusters), "-preset", str(self.preset), "-epochs", str(self.epochs), *self._workers()]
+        if self.epochs is not None and not _whole(self.epochs, 0):
+            raise ValueError(f"epochs is {self.epochs!r}, want a number from 0 up or None")
+        flags = ["-clusters", str(self.n_clusters), "-preset", str(self.preset), *self._workers()]
+        if self.epochs is not None:
+            flags += ["-epochs", str(self.epochs)]
         for name, value in (self.options or {}).items():
             name = str(name)
             if name[:1].isupper():

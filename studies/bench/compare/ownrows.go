@@ -74,7 +74,22 @@ func (r *ownRun) landmarkLabels() error {
 	if err != nil {
 		return err
 	}
-	return r.labels(s, p, s.all(), 1, "labels of 60,000 new samples with landmarks")
+	if err := r.labels(s, p, s.all(), 1, "labels of 60,000 new samples with landmarks"); err != nil {
+		return err
+	}
+	var ratios []float64
+	for range labelRuns {
+		alone, err := timed(func() error { _, err := p.Predict(context.Background(), s.all()); return err })
+		if err != nil {
+			return err
+		}
+		all, err := timed(func() error { _, err := p.Assign(context.Background(), s.all()); return err })
+		if err != nil {
+			return err
+		}
+		ratios = append(ratios, all.over(alone).processor)
+	}
+	return r.print("with confidence and novelty, as predict has them, processor time over labels alone", "%.2f", median(ratios))
 }
 
 // storedLabels is labels of as many by a model that stores 10,000 samples, by proportion from fewer.

@@ -59,27 +59,30 @@ func writeNpy(path string, n, d int, turned bool, fill func(i int, row []float32
 	return err
 }
 
-// blobs writes n rows around ten centres, in views of the given numbers of features, and returns the files and their bytes.
-func blobs(folder string, n int, dims ...int) (files []string, bytes int64, err error) {
+// blobs writes n rows around k normal centres, in views of the given numbers of features, and returns the files, their bytes and
+// the centre of each row.
+func blobs(folder string, n, k int, dims ...int) (files []string, bytes int64, truth []int, err error) {
+	truth = make([]int, n)
 	for v, d := range dims {
 		rng, class := rand.New(rand.NewPCG(1, uint64(v))), rand.New(rand.NewPCG(2, 2))
-		centres := make([]float32, 10*d)
+		centres := make([]float32, k*d)
 		for i := range centres {
 			centres[i] = float32(rng.NormFloat64())
 		}
 		path := filepath.Join(folder, "x"+strconv.Itoa(v)+".npy")
-		err := writeNpy(path, n, d, false, func(_ int, row []float32) {
-			c := class.IntN(10)
+		err := writeNpy(path, n, d, false, func(i int, row []float32) {
+			c := class.IntN(k)
+			truth[i] = c
 			for j := range row {
 				row[j] = centres[c*d+j] + 1.5*(rng.Float32()-0.5)
 			}
 		})
 		if err != nil {
-			return nil, 0, err
+			return nil, 0, nil, err
 		}
 		files, bytes = append(files, path), bytes+int64(n)*int64(d)*4
 	}
-	return files, bytes, nil
+	return files, bytes, truth, nil
 }
 
 // shuffled is a data set in random order.
@@ -111,7 +114,13 @@ func (c *shuffled) write(ctx context.Context, folder, path string) (files []stri
 	for i := range truth {
 		truth[i] = c.set.Labels[order[i]]
 	}
+	labels, err = writeTruth(folder, truth)
+	return files, labels, err
+}
+
+// writeTruth writes the classes of the samples to a file and returns its path.
+func writeTruth(folder string, truth []int) (path string, err error) {
 	text, err := json.Marshal(truth)
-	labels = filepath.Join(folder, "labels.json")
-	return files, labels, errors.Join(err, os.WriteFile(labels, text, 0o666))
+	path = filepath.Join(folder, "labels.json")
+	return path, errors.Join(err, os.WriteFile(path, text, 0o666))
 }

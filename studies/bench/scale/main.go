@@ -32,7 +32,9 @@ import (
 type bench struct {
 	ctx                          context.Context
 	folder, data, labels         string
+	features                     string
 	n, seeds, workers, fit, some int
+	made                         int
 	rounds, paper, then          int
 }
 
@@ -49,7 +51,9 @@ func main() {
 	flag.IntVar(&b.n, "n", 262_144, "samples of the row epochs, in views of 784, 342 and 210 features")
 	flag.IntVar(&b.rounds, "rounds", 3, "how many times the row epochs is measured, alternated")
 	flag.IntVar(&b.paper, "paper-epochs", 2, "epochs of each fit of the row epochs")
-	flag.IntVar(&b.seeds, "seeds", 5, "seeds of the rows sample and numbers")
+	flag.IntVar(&b.seeds, "seeds", 5, "seeds of the rows sample, numbers, many and views")
+	flag.IntVar(&b.made, "made", 20_000, "samples of the rows many and views")
+	flag.StringVar(&b.features, "features", "256,128", "features of each view of the row many")
 	flag.IntVar(&b.fit, "fit-samples", 10_000, "samples that the row sample trains on")
 	flag.IntVar(&b.then, "then", 0, "epochs of a fit on all samples that begins at the labels of the row sample")
 	flag.IntVar(&b.workers, "workers", 0, "goroutines; 0: all cores")
@@ -90,7 +94,7 @@ func (b *bench) measure(rows string) error {
 		labelled bool
 		of       func(folder string) error
 	}{
-		"epochs": {false, b.ofEpochs}, "labels": {false, b.ofLabels}, "numbers": {true, b.ofNumbers},
+		"epochs": {false, b.ofEpochs}, "labels": {false, b.ofLabels}, "many": {false, b.ofMany}, "views": {false, b.ofViews}, "numbers": {true, b.ofNumbers},
 		"sample": {true, func(folder string) error { return b.ofSample(folder, b.fit) }},
 		"whole":  {true, func(folder string) error { return b.ofSample(folder, 0) }},
 	}
@@ -157,7 +161,7 @@ type way struct {
 
 // ofEpochs is the network of the paper on rows from disk.
 func (b *bench) ofEpochs(folder string) error {
-	files, bytes, err := blobs(folder, b.n, 784, 342, 210)
+	files, bytes, _, err := blobs(folder, b.n, 10, 784, 342, 210)
 	if err != nil {
 		return err
 	}
@@ -211,9 +215,10 @@ func (b *bench) ofEpochs(folder string) error {
 
 func (b *bench) first() string { path, _, _ := strings.Cut(b.data, ","); return path }
 
-// scored runs a fit with several seeds and prints each, and the mean scores.
+// scored runs a fit with several seeds and prints each, and the mean scores and processor time.
 func (b *bench) scored(name string, j job) error {
 	var mean [3]float64
+	processor := 0.0
 	for seed := range b.seeds {
 		config := *j.Fit
 		config.Seed = uint64(seed + 1)
@@ -223,12 +228,51 @@ func (b *bench) scored(name string, j job) error {
 			return err
 		}
 		fmt.Printf("%s, seed %d: %v\n", name, seed+1, r)
+		processor += r.Processor / float64(b.seeds)
 		for i, s := range r.Scores {
 			mean[i] += s / float64(b.seeds)
 		}
 	}
-	fmt.Printf("%s, mean of %d seeds: ACC %.1f, NMI %.1f, ARI %.1f\n", name, b.seeds, mean[0], mean[1], mean[2])
+	fmt.Printf("%s, mean of %d seeds: ACC %.1f, NMI %.1f, ARI %.1f, %.1f s of processors\n", name, b.seeds, mean[0], mean[1],
+		mean[2], processor)
 	return nil
+}
+
+// ofMany measures fits of 1,000 clusters.
+func (b *bench) ofMany(folder string) error {
+	var dims []int
+	for text := range strings.SplitSeq(b.features, ",") {
+		d, err := strconv.Atoi(text)
+		if err != nil {
+			return err
+		}
+		dims = append(dims, d)
+	}
+	return b.ofMade("many: "+b.features+" features", folder, 1000, dims)
+}
+
+// ofViews measures fits of the same number of features in two views and in sixteen.
+func (b *bench) ofViews(folder string) error {
+	for _, views := range []int{2, 16} {
+		dims := slices.Repeat([]int{512 / views}, views)
+		if err := b.ofMade(fmt.Sprintf("views: %d", views), folder, 10, dims); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ofMade measures default fits of rows around k centres.
+func (b *bench) ofMade(name, folder string, k int, dims []int) error {
+	files, _, truth, err := blobs(folder, b.made, k, dims...)
+	if err != nil {
+		return err
+	}
+	labels, err := writeTruth(folder, truth)
+	if err != nil {
+		return err
+	}
+	return b.scored(name, job{Files: files, Labels: labels, Fit: &largemvc.Config{Clusters: k}})
 }
 
 // ofSample measures fits on k of the samples; 0: on all.
@@ -256,7 +300,7 @@ func (b *bench) ofLabels(folder string) error {
 		if err != nil {
 			return err
 		}
-		files, bytes, err := blobs(folder, n, 8, 6)
+		files, bytes, _, err := blobs(folder, n, 10, 8, 6)
 		if err != nil {
 			return err
 		}
