@@ -1,7 +1,10 @@
 package device
 
 import (
+	"context"
+	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,6 +43,44 @@ func TestSelftest(t *testing.T) {
 	}
 	if bad := (Check{Off: math.Inf(1), Allowed: 1}); bad.OK() {
 		t.Error("an infinite error is fine")
+	}
+}
+
+// The step measures each kernel of the device, and finds a device with wrong products.
+func TestCeilings(t *testing.T) {
+	const small, tensor, pass = "times_transposed_small, ", "tensor_times_narrow, float32", "one_less, read and written"
+	for _, c := range []struct {
+		drv  Driver
+		want []string
+		ok   bool
+	}{
+		{&simdevice.Sim{}, []string{small + "float32", tensor, pass, small + "float64"}, true},
+		{&simdevice.Sim{Target: "sm_70"}, []string{small + "float32", pass, small + "float64"}, true},
+		{&inexact{}, []string{small + "float32", tensor, pass, small + "float64"}, false},
+	} {
+		var seen []string
+		err := ceilings(15)(t.Context(), c.drv, func(found map[string]any) error {
+			what := found["what"].(string)
+			seen = append(seen, what)
+			rate, product := found["tflops"].(float64)
+			if !product {
+				rate = found["gb_per_second"].(float64)
+			} else if found["ok"] != c.ok || found["rows"] != 15 {
+				t.Errorf("%s: %v", what, found)
+			}
+			if halves, ok := found["tflops_of_halves"]; ok != (what == tensor) || ok && halves != 3*rate || !(rate > 0) {
+				t.Errorf("%s: rates %v", what, found)
+			}
+			return nil
+		})
+		if err != nil || !slices.Equal(seen, c.want) {
+			t.Errorf("measured %q, want %q, %v", seen, c.want, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := ceilings(15)(ctx, &simdevice.Sim{}, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled step: %v", err)
 	}
 }
 

@@ -23,6 +23,7 @@ type Step struct {
 func Steps(most int) []Step {
 	steps := []Step{
 		{"environment", time.Minute, environment}, {"compile", 3 * time.Minute, compile}, {"copies", time.Minute, copies},
+		{"ceilings", 2 * time.Minute, ceilings(most)},
 	}
 	for _, t := range trials {
 		if t.samples > most {
