@@ -39,8 +39,8 @@ func (c *Clustering) setNotes(group *ranks.Group, views []view.View) error {
 	}
 	if first, end := c.Loss[0], c.Loss[len(c.Loss)-1]; c.Status == Diverged || end > max(first, c.NullLoss) {
 		c.Notes = append(c.Notes, fmt.Sprintf("the training diverged: the loss was %.4g before it and %.4g after %d epochs, "+
-			"and it is %.4g if nothing is learned; set a lower Optimizer.LearningRate or fewer Anchors", first, end, c.Epochs,
-			c.NullLoss))
+			"and it is %.4g if nothing is learned; set a lower learning rate in Optimizer, or fewer Anchors", first, end,
+			c.Epochs, c.NullLoss))
 	}
 	for v, count := range c.leftOut {
 		if count > 0 {

@@ -182,7 +182,9 @@ var stockModules = map[string]func() Module{
 func (s *savedConfig) restore() (*Config, foreign, error) {
 	c := Config(s.plainConfig)
 	c.Optimizer.LearningRate = cmp.Or(c.Optimizer.LearningRate, s.LearningRate)
-	c.Optimizer = c.Optimizer.WithDefaults()
+	if c.Optimizer.LearningRate > 0 { // 0 is of a fit with a Solver, which no file has
+		c.Optimizer = c.Optimizer.WithDefaults()
+	}
 	var types foreign
 	var errs []error
 	for i, saved := range []savedModule{s.Represent, s.Noise, s.Anchor} {

@@ -473,8 +473,8 @@ func TestLispMachine(t *testing.T) {
 	}
 }
 
-// Any solver trains in Fit: Adam as a solver has the bits of the default, gorgonia's plain descent those of its formula, each
-// restart has a solver of its own, and the number of goroutines changes nothing.
+// Other solvers train in Fit: Adam as a solver has the bits of the default, gorgonia's plain descent has the bits of its formula.
+// Each restart has a solver of its own, and the number of goroutines changes nothing.
 func TestFitWithSolver(t *testing.T) {
 	views, _ := blobViews(60, 3, 1, 1, 7, 5)
 	fit := func(c Config, solver func() gorgonia.Solver) *Clustering {

@@ -147,7 +147,7 @@ func (p *Predictor) String() string {
 }
 
 // Config returns the configuration of the fit, with its defaults and copies of its modules. StartLabels, StartAnchors,
-// Known, Progress, ExtraLoss, Checkpoint.Path and Machine.Comm are not kept.
+// Known, Progress, ExtraLoss, Optimizer.Solver, Checkpoint.Path and Machine.Comm are not kept.
 func (p *Predictor) Config() Config {
 	c := p.config
 	c.Represent, c.Noise, c.Anchor = copied(c.Represent), copied(c.Noise), copied(c.Anchor)

@@ -21,7 +21,9 @@ type Options struct {
 	Factor  float64 // factor of the learning rate, up to 1; default 0.1 if Plateau is set
 
 	// Solver, if not nil, makes the optimiser of each restart in place of Adam; all other fields must then be zero. Its steps
-	// move the learnable nodes. Files have no Solver, and a fit with Checkpoint.Path cannot have one.
+	// move the learnable nodes; some are scalars, which Gorgonia's Barzilai-Borwein solver does not take. Ranks in one process
+	// call Solver at the same time, and their steps must be equal. Files have no Solver, and a fit with
+	// Checkpoint.Path cannot have one.
 	Solver func() gorgonia.Solver `json:"-"`
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -116,10 +115,19 @@ func runCompare(ctx context.Context, args []string, stdout, _ io.Writer) error {
 // labelsToCompare reads a file of labels. Errors name the flag of compare.
 func labelsToCompare(ctx context.Context, path string, read dataset.Options) (*dataset.Labeling, error) {
 	l, err := dataset.ReadLabels(ctx, path, read)
-	if err != nil && strings.Contains(err.Error(), "Options.Labels") {
-		err = errors.New(strings.ReplaceAll(err.Error(), "Options.Labels", "-column"))
+	if err != nil {
+		err = &columnError{err}
 	}
 	return l, err
+}
+
+// columnError names -column where package dataset names the field of labels.
+type columnError struct{ error }
+
+func (e *columnError) Unwrap() error { return e.error }
+
+func (e *columnError) Error() string {
+	return strings.ReplaceAll(e.error.Error(), "Options.Labels", "-column")
 }
 
 func newComparison(a, b *dataset.Labeling) (*comparison, error) {

@@ -84,8 +84,8 @@ func oneLine(err error) string {
 
 // The parts of an address that may be secret: a user before the server, and a query.
 var (
-	addressUser  = regexp.MustCompile(`(?i)\b(https?://)[^/\s"'@]*@`)
-	addressQuery = regexp.MustCompile(`(?i)\b(https?://[^\s"'?]*)\?[^\s"',;]*[^\s"',;:]`)
+	addressUser  = regexp.MustCompile(`(?i)\b(https?://)[^/?\s"]*@`)
+	addressQuery = regexp.MustCompile(`(?i)\b(https?://[^\s"?#]*)[?#][^\s"]*[^\s":]`)
 )
 
 // withoutSecrets returns a text whose addresses have no user and no query.
@@ -93,5 +93,14 @@ func withoutSecrets(text string) string {
 	return addressQuery.ReplaceAllString(addressUser.ReplaceAllString(text, "$1"), "$1")
 }
 
-// hasSecret says whether a path is an address with a user or a query.
-func hasSecret(path string) bool { return withoutSecrets(path) != path }
+// hasSecret says whether a path is an address that may hold a secret.
+func hasSecret(path string) bool { return isAddress(path) && strings.ContainsAny(path, "?#@") }
+
+// shownPath is a path without the user and the query of an address.
+func shownPath(path string) string {
+	if isAddress(path) {
+		path, _, _ = strings.Cut(path, "?")
+		path, _, _ = strings.Cut(path, "#")
+	}
+	return withoutSecrets(path)
+}

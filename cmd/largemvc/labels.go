@@ -51,8 +51,8 @@ func withIDs(r *dataset.Reading, ids []string, columns []dataset.Column) []datas
 	return slices.Insert(columns, 0, dataset.Column{Name: idName(r.IDColumn, names), Data: ids})
 }
 
-// idName returns the name of the column of ids in a file of labels: their name in the data, if it is plain and no other column
-// has it, else id.
+// idName returns the name of the column of ids in a file of labels. It is their name in the data if that is plain and no other
+// column has it, else id.
 func idName(name string, others []string) string {
 	taken := func(other string) bool { return strings.EqualFold(other, name) }
 	if !plainName.MatchString(name) || slices.ContainsFunc(others, taken) {

@@ -30,7 +30,7 @@ func pageOptions(in *input, data []string, reading time.Duration, bar *progress.
 		if path == standard {
 			path = "standard input"
 		}
-		names = append(names, filepath.Base(withoutSecrets(path)))
+		names = append(names, filepath.Base(shownPath(path)))
 	}
 	o := report.Options{
 		Data: strings.Join(names, ", "), Views: in.views, IDs: in.ids, Classes: in.labels, ClassNames: in.classNames,

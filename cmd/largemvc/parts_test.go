@@ -145,6 +145,7 @@ func TestAddresses(t *testing.T) {
 		{"fit", "-out", "http://me:secret@host/a?key=secret", "-clusters", "2", in("x0.npy")},
 		{"fit", "-report", "-", "-save", server.URL + "/x0.npy?key=secret", in("x0.npy")},
 		{"inspect", server.URL + "/none.npy?key=secret"},
+		{"fit", "-out", "http://me:it's@secret@host/a?a=1;key=secret&b='secret',secret#secret", "-clusters", "2", in("x0.npy")},
 	} {
 		if status, stdout, stderr := runLine(wrong...); status == exitOK || strings.Contains(stdout+stderr, "secret") {
 			t.Errorf("%q: status %d, %s%s", wrong, status, stdout, stderr)

@@ -35,7 +35,7 @@ func tables(t *testing.T) string {
 		}
 		fmt.Fprintf(&out, "\n### %s\n\n", c.name)
 		fmt.Fprintf(&out, "Memory %.2f GiB. X is %.2f GB and read %d times in %d passes. Floor %.2f ms, expected **%.1f ms**: "+
-			"%.1f ms for %d launches, %.1f ms for %d transfers of %.1f MB, %.1f ms for eigenvectors on the host, and the "+
+			"%.1f ms for %d launches, %.1f ms for %d transfers of %.1f MB, %.1f ms for waits for eigenvectors, and the "+
 			"kernels.\n\n",
 			gib(e.Memory), float64(e.X)/1e9,
 			e.ReadsOfX, e.Passes,

@@ -18,6 +18,29 @@ type altered struct {
 
 func (a *altered) Load(text string) (Module, error) { return a.Sim.Load(a.change(text)) }
 
+// unlocked is the simulator on a system without page-locked memory.
+type unlocked struct{ simdevice.Sim }
+
+func (*unlocked) Host(int) ([]byte, error) { return nil, errors.New("no pages to lock") }
+
+func (*unlocked) FreeHost([]byte) error { return errors.New("nothing is locked") }
+
+// TestUnlockedMemory: without page-locked memory copies use other memory, and the device goes on.
+func TestUnlockedMemory(t *testing.T) {
+	drv, err := usable(&unlocked{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := drv.Host(64)
+	if err != nil || len(b) != 64 {
+		t.Fatalf("%d bytes, %v", len(b), err)
+	}
+	p, err := drv.Alloc("x", 64)
+	if err = errors.Join(err, drv.Upload(p, b), drv.FreeHost(b), drv.Free(p), drv.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
 // without returns text without the n-th barrier of a kernel, and whether it has one.
 func without(text, kernel string, n int) (string, bool) {
 	from := strings.Index(text, ".entry "+kernel+"(")

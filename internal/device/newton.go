@@ -17,8 +17,8 @@ const (
 	moreSteps = 7
 )
 
-// newtonScales holds the scales α of the steps X ← (3αX − α³XXᵀX)/2. A step takes a singular value x to y(3 − y²)/2 with y = αx,
-// and α is the scale that makes the smallest value of [low, 1] largest (Chen and Chow 2014).
+// newtonScales holds the scales α of the steps X ← (3αX − α³XXᵀX)/2. A step takes a singular value x to y(3 − y²)/2 with y = αx.
+// α makes the smallest value of [low, 1] largest (Chen and Chow 2014).
 var newtonScales = func() (scales []float64) {
 	value := func(y float64) float64 { return y * (3 - y*y) / 2 }
 	for low := leastValue; low < 1-orthonormal/64; {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+
+	"github.com/largemvc/largemvc/internal/driver"
 )
 
 // Kind is a type of devices, such as CUDA.
@@ -68,7 +70,7 @@ func Open() (Driver, error) {
 
 // usable returns a driver with the kernels loaded. If its device is unsuitable, usable closes it and returns the reason.
 func usable(drv Driver) (Driver, error) {
-	g := &guarded{Driver: drv, modules: map[string]loaded{}}
+	g := &guarded{Driver: drv, modules: map[string]loaded{}, locked: map[*byte]bool{}}
 	major, minor := drv.Capability()
 	var err error
 	if major < leastMajor {
@@ -100,7 +102,8 @@ func (e *FailedError) Unwrap() error { return e.Err }
 type guarded struct {
 	Driver
 	modules map[string]loaded
-	lost    bool // it has failed
+	locked  map[*byte]bool // the beginnings of page-locked memory
+	lost    bool           // it has failed
 }
 
 type loaded struct {
@@ -135,16 +138,22 @@ func (g *guarded) Free(p Ptr) error {
 	return g.failed("freeing memory", g.Driver.Free(p))
 }
 
+// Host returns other memory where the system has no more that is page-locked: copies reach it too, more slowly.
 func (g *guarded) Host(bytes int) ([]byte, error) {
 	b, err := g.Driver.Host(bytes)
-	return b, g.failed(fmt.Sprintf("%d bytes of memory for copies", bytes), err)
+	if err != nil {
+		return driver.Heap(bytes), nil
+	}
+	g.locked[&b[0]] = true
+	return b, nil
 }
 
 // FreeHost is called like Free.
 func (g *guarded) FreeHost(b []byte) error {
-	if g.lost {
+	if g.lost || !g.locked[&b[0]] {
 		return nil
 	}
+	delete(g.locked, &b[0])
 	return g.failed("freeing memory for copies", g.Driver.FreeHost(b))
 }
 

@@ -99,10 +99,12 @@ func copies(_ context.Context, drv Driver, tell func(map[string]any) error) erro
 	if err != nil {
 		return err
 	}
+	defer drv.FreeHost(host)
 	back, err := drv.Host(size)
 	if err != nil {
 		return err
 	}
+	defer drv.FreeHost(back)
 	for i := range host {
 		host[i] = byte(i % 251)
 	}
@@ -128,8 +130,7 @@ func copies(_ context.Context, drv Driver, tell func(map[string]any) error) erro
 	if err := errors.Join(drv.Upload(p, host), drv.Download(back, p), drv.Free(p)); err != nil {
 		return err
 	}
-	err = tell(map[string]any{"what": "copied bytes are unchanged", "ok": slices.Equal(back, host)})
-	return errors.Join(err, drv.FreeHost(host), drv.FreeHost(back))
+	return tell(map[string]any{"what": "copied bytes are unchanged", "ok": slices.Equal(back, host)})
 }
 
 // check compares an epoch, and the products of the stages, with the CPU.

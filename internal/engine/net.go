@@ -373,6 +373,13 @@ func (n *Net) Rest() {
 
 // Close closes the shards. Afterwards their state cannot be read.
 func (n *Net) Close() error {
+	for _, layer := range n.polar {
+		for _, p := range layer {
+			if p != nil {
+				p.Wait()
+			}
+		}
+	}
 	var errs []error
 	for _, s := range n.shards {
 		errs = append(errs, s.Close())

@@ -111,7 +111,7 @@ func (p *Polar) Finish(P []float64) error {
 
 // setMatrix checks M, and the length of P, and sets SlotA.
 func (p *Polar) setMatrix(m, d int, M, P []float64) error {
-	p.wait()
+	p.Wait()
 	p.m, p.d = 0, 0
 	if m < 1 || d < 1 || len(M) != m*d || len(P) != m*d {
 		return fmt.Errorf("linalg: polar factor of a %d×%d matrix with %d entries, and %d in the factor", m, d, len(M), len(P))
@@ -176,8 +176,8 @@ func (p *Polar) Load(m, d int, M, P []float64) error {
 	return nil
 }
 
-// Prepare starts the part of Grad that needs no G: eigenvectors. It returns at once and the next call waits, so that they are
-// computed while a device is at work. Without a Wide it does nothing.
+// Prepare starts the part of Grad that needs no G: eigenvectors. It returns at once; Begin, Load, Grad and Wait wait for it. So
+// they are computed while a device is at work. Without a Wide it does nothing.
 func (p *Polar) Prepare() {
 	if p.Wide == nil || p.m == 0 || p.zero || p.fresh {
 		return
@@ -186,12 +186,13 @@ func (p *Polar) Prepare() {
 	p.ahead = done
 	go func() {
 		defer close(done)
-		_ = p.refresh() // Grad meets the error again
+		defer func() { _ = recover() }() // Grad meets it again
+		_ = p.refresh()                  // Grad meets the error again
 	}()
 }
 
-// wait waits for Prepare.
-func (p *Polar) wait() {
+// Wait waits for Prepare.
+func (p *Polar) Wait() {
 	if p.ahead != nil {
 		<-p.ahead
 		p.ahead = nil
@@ -202,9 +203,10 @@ func (p *Polar) wait() {
 //
 //	dM = B [ (Q−Qᵀ)_ij / (σ_i+σ_j) ] Cᵀ + (I−BBᵀ) G C Σ⁻¹ Cᵀ + B Σ⁻¹ Bᵀ G (I−CCᵀ),   Q = Bᵀ G C
 //
-// dM may be G. Without a successful Factor before, or with other lengths, it panics. It has an error only of a Wide.
+// dM may be G. Without a successful Factor before, or with other lengths, it panics. It has an error of a Wide,
+// or if eigenvalues do not converge.
 func (p *Polar) Grad(G, dM []float64) error {
-	p.wait()
+	p.Wait()
 	if p.m == 0 || len(G) != p.m*p.d || len(dM) != p.m*p.d {
 		panic(fmt.Sprintf("linalg: gradient of %d and %d entries after a factor of %d×%d", len(G), len(dM), p.m, p.d))
 	}

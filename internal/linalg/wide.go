@@ -33,7 +33,7 @@ type Wide interface {
 type Direct interface {
 	Wide
 	// Factor sets a slot to the polar factor P of SlotA, and dst (k×k, stride ld) to A·Pᵀ. It reports false if A is too
-	// ill-conditioned; then only SlotA counts.
+	// ill-conditioned; then only SlotA is valid.
 	Factor(dst []float64, ld int) (at Slot, ok bool, err error)
 }
 

@@ -1,5 +1,5 @@
-// Command all runs the studies behind the tables and figures of the documents, in one state of the code, and keeps what each prints
-// below a line with the commit and the command. A run that was stopped goes on where it stopped: what has the commit is done.
+// Command all runs the studies behind the tables and figures of the documents, in one state of the code. It keeps the output of each
+// below a line with the commit and the command. After a stop it leaves out the studies whose output has the commit.
 //
 //	go run -C studies ./all -data FOLDER,FOLDER          # days on two cores; -only NAMES runs some
 //	go run -C studies ./all -data FOLDER -spot           # a minute: fails if a digit differs from results/spot
@@ -19,10 +19,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
+	"time"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "all:", err)
@@ -147,10 +149,16 @@ func (s study) remake(ctx context.Context, o *options, folder, commit string, st
 	return os.Rename(partial, path)
 }
 
-// run returns what a study prints, or the files that it keeps of those that it writes.
+// run returns what a study prints, or its files that are kept.
 func (s study) run(ctx context.Context, o *options, out string) ([]byte, error) {
-	c := exec.CommandContext(ctx, "go", append([]string{"run"}, s.with(o.data, out)...)...)
-	c.Stderr = os.Stderr
+	words, program := s.with(o.data, out), filepath.Join(out, "program")
+	build := exec.CommandContext(ctx, "go", "build", "-o", program, words[0])
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		return nil, err
+	}
+	c := exec.CommandContext(ctx, program, words[1:]...) // and not go run, whose end does not end the program
+	c.Stderr, c.WaitDelay = os.Stderr, 10*time.Second
 	if o.spot {
 		c.Env = append(os.Environ(), "LARGEMVC_KERNEL=avx2") // other kernels have other last bits
 	}

@@ -39,6 +39,13 @@ var studies = []study{
 	{"rivals", "./paper rivals -data DATA -out OUT -sets " + sixSets, []string{"rivals.md"}},
 	{"margin", "./paper margin -data DATA -out OUT -sets bdgp,landuse21,orl,skdigits3v,ucidigit," + sixSets, []string{"margin.md"}},
 	{"incomplete", "./paper incomplete -data DATA -out OUT -sets " + ofIncomplete, []string{"incomplete.csv"}},
+	{"table", "./paper table -data DATA -out OUT -limit 2500", []string{"table.md"}},
+	{"ablation", "./paper ablation -data DATA -out OUT -limit 2500", []string{"ablation.md"}},
+	{"convergence", "./paper convergence -data DATA -out OUT -limit 2500", []string{"convergence.md"}},
+	{"sensitivity", "./paper sensitivity -data DATA -out OUT -limit 2500", []string{"sensitivity.md"}},
+	{"pairs", "./paper pairs -data DATA -out OUT -sets msrcv1,orl,3sources,webkb,nci60,tcgabrca150", []string{"pairs.md"}},
+	{"filter", "./paper filter -data DATA -out OUT -sets webkb,3sources,msrcv1,tcgabrca150,nci60,20newsgroups,cub10,orl,reuters600," +
+		"prokaryotic,movies617", []string{"filter.md"}},
 	{"quality", "./quality -data DATA -out OUT", []string{"quality.md"}},
 	{"speed", "./bench/compare -data DATA -own all", nil},
 	{"methods", "./bench/compare -data DATA -methods mnist3v,mnistusps -runs 3 -figure OUT/methods.svg", []string{"methods.svg"}},

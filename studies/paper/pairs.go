@@ -13,8 +13,8 @@ import (
 	"github.com/largemvc/largemvc/studies/internal/work"
 )
 
-// damage is a setting of the experiment: the share of the present rows of one view that belong to other samples, and the share of
-// all sample–view pairs that is absent.
+// damage is a setting of the experiment. wrong is the share of the present rows of one view that belong to other samples, absent the
+// share of all sample–view pairs.
 type damage struct{ wrong, absent float64 }
 
 var damages = []damage{{0, 0}, {0.1, 0}, {0.3, 0}, {0.5, 0}, {0, 0.3}, {0, 0.5}, {0, 0.7}, {0.3, 0.3}, {0.3, 0.5}, {0.3, 0.7}}
@@ -22,8 +22,8 @@ var damages = []damage{{0, 0}, {0.1, 0}, {0.3, 0}, {0.5, 0}, {0, 0.3}, {0, 0.5},
 // doubts are the trusts below which a row is taken for the row of another sample.
 var doubts = [2]float64{0.5, 0.9}
 
-// repaired has the accuracies of a draw in %: as the data are, with all wrong rows marked absent, and with the rows marked absent
-// that have less trust than each of doubts. Named is the share of the wrong rows that were marked, Blamed of the right ones.
+// repaired has the accuracies of a draw in %: as the data are, with all wrong rows marked absent, and with rows of less trust than
+// each of doubts marked absent. Named is the share of the wrong rows that were marked, Blamed of the right ones.
 type repaired struct {
 	Plain, Known           float64
 	Trusted, Named, Blamed [2]float64
@@ -94,7 +94,7 @@ func (h damage) lines(runs [][]repaired) (out []tables.Line) {
 const pairsCaption = "ACC (%) of the default preset. *Wrong* is the share of the present rows of one view that are rows of other " +
 	"samples; the views take turns over the draws. *Absent* is the share of all sample–view pairs that is absent. *Trust below " +
 	"x*: `ViewTrust` of a first fit; where the lowest trust of a sample is below x, this row is marked absent, and a second fit " +
-	"follows. With two views both have the same trust, and none is marked. *Wrong rows known* marks the swapped rows absent, " +
+	"follows. With two views both have the same trust, and none is marked. *Wrong rows known* marks the swapped rows absent unless a sample has no other, " +
 	"which no method can: it shows what there is to gain. *Named* is the share of the wrong rows that the trust marks, *blamed* " +
 	"the share of the right ones. A mean is over the sets that permit the absent share: every sample keeps a view."
 
@@ -163,8 +163,8 @@ func (s *study) repair(ctx context.Context, d *sets.Set, h damage, draw int) (ou
 	}
 	out.Known = out.Plain
 	if h.wrong > 0 {
-		kept := func(i, v int) bool { return v == of && wrong[i] && others(present[i], v) }
-		_, _, out.Known, err = fit(kept)
+		swapped := func(i, v int) bool { return v == of && wrong[i] && others(present[i], v) }
+		_, _, out.Known, err = fit(swapped)
 	}
 	return out, err
 }

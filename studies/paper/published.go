@@ -79,8 +79,8 @@ var printedOf = map[string]printed{
 	}},
 }
 
-// beside compares the scores of the sets that have names of the authors' files with the figures of the paper. got has the scores
-// by set, method and draw. A set of another size than in the paper is named in the text and left out.
+// beside compares sets that have names of the authors' files with the figures of the paper. got has the scores by set, method and
+// draw. A set of another size than in the paper is named in the text and left out.
 func beside(chosen []*sets.Set, methods []row, got [][][]scores) (tables.Grid, string) {
 	g := tables.Grid{Name: "table-printed", Title: "Beside the paper", Header: []string{"set, method"}}
 	for _, m := range measures[:3] {

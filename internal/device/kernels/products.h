@@ -37,7 +37,7 @@ enum Epilogue {
 DEVICE real part_above(real x) { return x <= 0 ? 0 : x; }
 
 // times_transposed sets rows of out (n×ldout) to A·Bᵀ, A being n×k and B m×k, with an epilogue; columns from m to ldout become
-// zero. The inner dimension begins at `begin`, a multiple of 4. Blocks are counted along the columns first: those of the same rows run side by side, and read the rows from memory once.
+// zero. The inner dimension begins at `begin`, a multiple of 4. Blocks are counted along the columns first: blocks of the same rows run side by side, and read them from memory once.
 template <int BM, int BN, int BK, int TM>
 DEVICE void times_transposed(int epilogue, real *out, int ldout, const real *a, int lda, const real *b, int ldb, int n, int m,
                              int begin, int k, const real *base, const real *row, real theta, u8 *pattern, int first,

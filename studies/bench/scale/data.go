@@ -59,8 +59,8 @@ func writeNpy(path string, n, d int, turned bool, fill func(i int, row []float32
 	return err
 }
 
-// blobs writes n rows around k normal centres, in views of the given numbers of features, and returns the files, their bytes and
-// the centre of each row.
+// blobs writes n rows around k normal centres, in views of the given numbers of features. It returns the files, their
+// bytes and the centre of each row.
 func blobs(folder string, n, k int, dims ...int) (files []string, bytes int64, truth []int, err error) {
 	truth = make([]int, n)
 	for v, d := range dims {

@@ -42,7 +42,7 @@ type Represent struct {
 	gamma gorgonia.Nodes
 }
 
-// Init makes the learnable nodes: those of SoftThreshold, then γ of every layer.
+// Init makes the learnable nodes: θ of SoftThreshold, then γ of every layer.
 func (r *Represent) Init(e largemvc.Env) error {
 	switch {
 	case r.Graph == nil:
@@ -153,6 +153,9 @@ func solve(a neighbor.Operator, gamma float64, b []float64, m int) ([]float64, e
 	x := make([]float64, len(b))
 	r, p := append([]float64(nil), b...), append([]float64(nil), b...)
 	square := inner(r, r)
+	if math.IsNaN(square) || math.IsInf(square, 0) {
+		return nil, errors.New("the rows to filter are not finite")
+	}
 	for end, step := residual*square, 0; square > end; step++ {
 		if step == mostSteps {
 			return nil, fmt.Errorf("the filter with γ = %g did not converge in %d steps", gamma, mostSteps)
