@@ -18,7 +18,7 @@ import (
 	"github.com/largemvc/largemvc/neighbor"
 )
 
-// golden is what testdata/golden.py wrote.
+// golden has the vectors that testdata/golden.py wrote.
 type golden struct {
 	N, M              int
 	A, H, Weight, Out []float64
