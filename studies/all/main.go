@@ -1,8 +1,8 @@
 // Command all runs the studies behind the tables and figures of the documents, in one state of the code. It keeps the output of each
 // below a line with the commit and the command. After a stop it leaves out the studies whose output has the commit.
 //
-//	go run -C studies ./all -data FOLDER,FOLDER          # days on two cores; -only NAMES runs some
-//	go run -C studies ./all -data FOLDER -spot           # a minute: fails if a digit differs from results/spot
+//	go run -C studies ./all -data FOLDER,FOLDER          # -only NAMES runs some
+//	go run -C studies ./all -data FOLDER -spot           # half a minute; fails if a digit differs from results/spot
 package main
 
 import (
@@ -152,7 +152,8 @@ func (s study) remake(ctx context.Context, o *options, folder, commit string, st
 // run returns what a study prints, or its files that are kept.
 func (s study) run(ctx context.Context, o *options, out string) ([]byte, error) {
 	words, program := s.with(o.data, out), filepath.Join(out, "program")
-	build := exec.CommandContext(ctx, "go", "build", "-o", program, words[0])
+	// A study goes on with its work if the program is the same: files that are written here must not change it.
+	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", program, words[0])
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		return nil, err

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
 // TestStudies: every study has a name of its own and a program, and says where it keeps what is not printed.
@@ -48,5 +50,30 @@ func TestFailingStudy(t *testing.T) {
 	}
 	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
 		t.Errorf("%v is left: %v", left, err)
+	}
+}
+
+// TestSpot: the output that is kept passes, and another one is an error that has both.
+func TestSpot(t *testing.T) {
+	o := &options{spot: true, data: testutil.RealSets(t)}
+	t.Chdir("..")
+	folder := t.TempDir()
+	s := study{name: "check", command: "./fetch -check DATA"}
+	for _, kept := range []string{"first line\n3 files compared, 1 differ\n", ""} {
+		o.update = kept == ""
+		if kept != "" {
+			if err := os.WriteFile(filepath.Join(folder, "check.txt"), []byte(kept), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := s.remake(t.Context(), o, folder, "", io.Discard)
+		if o.update != (err == nil) || err != nil && (!strings.Contains(err.Error(), "3 files compared, 1 differ") ||
+			!strings.Contains(err.Error(), " files compared, 0 differ")) {
+			t.Errorf("%q: %v", kept, err)
+		}
+	}
+	o.update = false
+	if err := s.remake(t.Context(), o, folder, "", io.Discard); err != nil {
+		t.Error(err)
 	}
 }

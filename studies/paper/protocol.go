@@ -53,10 +53,7 @@ var protocolEpochs = []int{0, 1, 2, 5, 10, 20, 35, 50, 75, 100}
 // protocol measures how much of a figure is the protocol of the published code: majority-mapped purity at the epoch that labels
 // pick, in place of one-to-one accuracy at the last epoch.
 func protocol(ctx context.Context, s *study) error {
-	networks := []struct {
-		name string
-		run  func(ctx context.Context, s *study, d *sets.Set, draw int) (course, error)
-	}{
+	networks := []network{
 		{"default preset", presetCourse(largemvc.Config{})},
 		{"paper preset", presetCourse(presets.Paper.Of(largemvc.Config{}))},
 		{"paper's network, optimiser and start of the published code, E = 0", authorsOptimiser(func() largemvc.Represent {
@@ -73,21 +70,17 @@ func protocol(ctx context.Context, s *study) error {
 	}
 	notes := "The paper's figures are purities at epochs that labels pick. What this alone adds to the accuracy at the last " +
 		"epoch is the difference between the second and the last row of a network. "
-	for _, k := range networks {
-		got, err := s.courses(ctx, k.name, k.run)
-		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, errPython) {
-			notes += fmt.Sprintf("The %s was left out: %v. ", k.name, err)
-			continue
-		}
-		if err != nil {
-			return err
-		}
+	left, err := s.each(ctx, networks, func(name string, got [][]course) {
 		for _, figure := range figures {
-			line := meanLine(k.name, got, figure.of)
+			line := meanLine(name, got, figure.of)
 			line.Cells = slices.Insert(line.Cells, 0, tables.Cell{Text: figure.name})
 			g.Rows = append(g.Rows, line)
 		}
+	})
+	if err != nil {
+		return err
 	}
+	notes += left
 	return s.publish(page{
 		name: "protocol", title: "The published protocol", caption: "The published code prints, under the name ACC, " +
 			"majority-mapped purity at the epoch at which labels make it largest. The rows go from the honest figure to that " +
@@ -114,6 +107,28 @@ var figures = []struct {
 	{"purity there: the published “ACC”", func(c course) float64 { return c.Purity[c.picked()] }},
 }
 
+// network is a way to get the scores of a draw along a training.
+type network struct {
+	name string
+	run  func(ctx context.Context, s *study, d *sets.Set, draw int) (course, error)
+}
+
+// each hands over the scores of every network, and says which were left out for want of Python.
+func (s *study) each(ctx context.Context, networks []network, to func(name string, got [][]course)) (left string, err error) {
+	for _, k := range networks {
+		got, err := s.courses(ctx, k)
+		switch {
+		case errors.Is(err, exec.ErrNotFound) || errors.Is(err, errPython):
+			left += fmt.Sprintf("Left out: %s (%v). ", k.name, err)
+		case err != nil:
+			return "", err
+		default:
+			to(k.name, got)
+		}
+	}
+	return left, nil
+}
+
 // meanLine is a line of a figure: its mean over the sets, and of each set the mean over the draws.
 func meanLine(name string, got [][]course, of func(course) float64) tables.Line {
 	line, mean := tables.Line{Name: name}, 0.0
@@ -131,19 +146,17 @@ func meanLine(name string, got [][]course, of func(course) float64) tables.Line 
 }
 
 // courses runs one network on all sets and draws.
-func (s *study) courses(
-	ctx context.Context, name string, run func(context.Context, *study, *sets.Set, int) (course, error),
-) ([][]course, error) {
+func (s *study) courses(ctx context.Context, k network) ([][]course, error) {
 	var jobs []work.Job[course]
 	for _, d := range s.sets {
 		for draw := range s.draws {
 			jobs = append(jobs, work.Job[course]{
-				Key: fmt.Sprintf("%s | %s | draw %d | epochs %d", d.About(), name, draw, s.epochs),
-				Do:  func(ctx context.Context) (course, error) { return run(ctx, s, s.draw(d, draw), draw) },
+				Key: fmt.Sprintf("%s | %s | draw %d | epochs %d", d.About(), k.name, draw, s.epochs),
+				Do:  func(ctx context.Context) (course, error) { return k.run(ctx, s, s.draw(d, draw), draw) },
 			})
 		}
 	}
-	all, err := work.All(ctx, s.path("work"), s.stderr, "protocol, "+name, jobs)
+	all, err := work.All(ctx, s.path("work"), s.stderr, k.name, jobs)
 	if err != nil {
 		return nil, err
 	}

@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	_ "embed" // of the methods
-	"errors"
 	"fmt"
-	"os/exec"
 	"slices"
 
 	"github.com/largemvc/largemvc"
@@ -22,10 +20,7 @@ func (c course) best() float64 { return slices.Max(c.ACC) }
 
 // rivals compares the presets with deep methods of others, at the last epoch and at the epoch that labels pick.
 func rivals(ctx context.Context, s *study) error {
-	methods := []struct {
-		name string
-		run  func(ctx context.Context, s *study, d *sets.Set, draw int) (course, error)
-	}{
+	methods := []network{
 		{"default preset", presetCourse(largemvc.Config{})},
 		{"paper preset", presetCourse(presets.Paper.Of(largemvc.Config{}))},
 		{"network of the paper's published code", publishedNetwork},
@@ -38,26 +33,21 @@ func rivals(ctx context.Context, s *study) error {
 	for _, d := range s.sets {
 		last.Header, picked.Header = append(last.Header, d.Name), append(picked.Header, d.Name)
 	}
-	notes := "The paper compares with other methods at the epoch that labels pick, by purity under the name ACC. "
-	for _, m := range methods {
-		got, err := s.courses(ctx, m.name, m.run)
-		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, errPython) {
-			notes += fmt.Sprintf("%s was left out: %v. ", m.name, err)
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		last.Rows = append(last.Rows, meanLine(m.name, got, func(c course) float64 { return c.ACC[len(c.ACC)-1] }))
-		picked.Rows = append(picked.Rows, meanLine(m.name, got, course.best))
+	notes := "The figures of the paper's own network are purities at the epoch that labels pick ([protocol.md](protocol.md)). "
+	left, err := s.each(ctx, methods, func(name string, got [][]course) {
+		last.Rows = append(last.Rows, meanLine(name, got, func(c course) float64 { return c.ACC[len(c.ACC)-1] }))
+		picked.Rows = append(picked.Rows, meanLine(name, got, course.best))
+	})
+	if err != nil {
+		return err
 	}
 	return s.publish(page{
 		name: "rivals", title: "Deep methods of others",
-		caption: "`studies/paper/rivals.py` has the methods, from their papers and their authors' code, with its departures; " +
+		caption: "`studies/paper/rivals.py` has the methods, and says where it differs from the code of their authors; " +
 			"`studies/paper/published.py` has the network of the paper's published code, whose scores are means of ten k-means. " +
 			fmt.Sprintf("Labels pick from the epochs %v of the presets, from each hundredth step of TURTLE, and from all "+
-				"epochs of the others. ", protocolEpochs) + "Not run: MFLVC and CVCL, which take minutes to an hour a run on one core.",
-		notes: notes, tables: []tables.Grid{last, picked},
+				"epochs of the others. ", protocolEpochs) + "MFLVC and CVCL were not run.",
+		notes: notes + left, tables: []tables.Grid{last, picked},
 	})
 }
 

@@ -1,10 +1,12 @@
-"""Deep methods of others in a short program for PyTorch, written from their papers and their authors' code:
+"""Deep methods of others in a short program for PyTorch, compared with the code of their authors:
 
-turtle  TURTLE (Gadetsky, Jiang and Brbić, ICML 2024): labels that linear classifiers of every view learn best. Views z-scored; γ 10,
-        10 inner steps, a cold start of each, Adam with rate 0.001; 20 steps an epoch, so 2,000 in 100 (the authors: 6,000).
-simvc   SiMVC (Trosten et al., CVPR 2021): an encoder of each view, a weighted mean, deep divergence-based clustering.
+turtle  TURTLE (Gadetsky, Jiang and Brbić, ICML 2024; github.com/mlbio-epfl/turtle): labels that linear classifiers of every view learn
+        best. Views z-scored; γ 10, 10 inner steps, a cold start of each, Adam with rate 0.001. Here 20 steps an epoch, so 2,000 in
+        100; there 6,000.
+simvc   SiMVC (Trosten et al., CVPR 2021; github.com/DanielTrosten/mvc, with its defaults): an encoder of each view, a weighted mean,
+        deep divergence-based clustering. Views scaled to 0 to 1, batches of 100. Here one run; there the best of 20 by a term of the
+        loss.
 comvc   CoMVC (the same): SiMVC with the contrastive loss between views.
-        Views scaled to 0 to 1; batches of 100, one run (the authors: 100 epochs, the best loss of 20 runs).
 
     rivals.py METHOD CLUSTERS EPOCHS SEED LABELS N VIEW WIDTH ...
 
@@ -67,6 +69,9 @@ class SiMVC(nn.Module):
         self.weights = nn.Parameter(torch.full((len(widths),), 1 / len(widths)))
         self.hidden = nn.Sequential(nn.Linear(256, 100), nn.ReLU(), nn.BatchNorm1d(100))
         self.output = nn.Sequential(nn.Linear(100, clusters), nn.Softmax(dim=1))
+        for layer in self.modules():
+            if isinstance(layer, nn.Linear):
+                nn.init.kaiming_normal_(layer.weight)
 
     def forward(self, views):
         codes = [f(x) for f, x in zip(self.encoders, views)]
@@ -95,16 +100,22 @@ def clustering_loss(hidden, output):
     return divergence(output, k) + 2 / (n * (n - 1)) * torch.triu(output @ output.T, diagonal=1).sum() + divergence(corners, k)
 
 
-def contrast(codes, weights):
-    """The mean over pairs of views of the contrastive loss with temperature 0.1, times 0.1 and the least weight of a view."""
-    units, losses = [functional.normalize(c) for c in codes], []
-    for v, a in enumerate(units):
-        for b in units[:v]:
-            both = torch.cat([a, b])
-            logits = (both @ both.T / 0.1).fill_diagonal_(-torch.inf)
-            partners = torch.arange(len(both)).roll(len(a))
-            losses.append(functional.cross_entropy(logits, partners))
-    return 0.1 * functional.softmax(weights.detach(), dim=0).min() * sum(losses) / len(losses)
+def contrast(codes, weights, output):
+    """The contrastive loss with temperature 0.1, times 0.1 and the least weight of a view: for each row of a view and each other
+    view, the row of the same sample against rows of other clusters, a quarter as many as there are."""
+    n, total = len(output), len(codes) * len(output)
+    units = functional.normalize(torch.cat(codes))
+    logits, clusters = units @ units.T / 0.1, output.detach().argmax(1).repeat(len(codes))
+    rows = torch.arange(total)
+    partners = torch.cat([rows.roll(-n * shift) for shift in range(1, len(codes))])
+    rows = rows.repeat(len(codes) - 1)
+    others = (clusters[rows][:, None] != clusters[None]).float()
+    if (others.sum(1) == 0).any():
+        return 0  # one cluster: the authors' code stops here
+    negatives = torch.multinomial(others, total // 4, replacement=True)
+    chosen = torch.cat([logits[rows, partners][:, None], logits[rows[:, None], negatives]], dim=1)
+    loss = functional.cross_entropy(chosen, torch.zeros(len(rows), dtype=torch.long))
+    return 0.1 * functional.softmax(weights.detach(), dim=0).min() * loss
 
 
 def divergence_based(views, clusters, epochs, contrastive):
@@ -117,7 +128,7 @@ def divergence_based(views, clusters, epochs, contrastive):
         order = torch.randperm(n)
         for batch in order[: n // 100 * 100].split(100) if n >= 100 else [order]:
             codes, hidden, output = net([v[batch] for v in x])
-            loss = clustering_loss(hidden, output) + (contrast(codes, net.weights) if contrastive else 0)
+            loss = clustering_loss(hidden, output) + (contrast(codes, net.weights, output) if contrastive else 0)
             adam.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(net.parameters(), 5)

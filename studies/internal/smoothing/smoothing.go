@@ -153,10 +153,10 @@ func solve(a neighbor.Operator, gamma float64, b []float64, m int) ([]float64, e
 	x := make([]float64, len(b))
 	r, p := append([]float64(nil), b...), append([]float64(nil), b...)
 	square := inner(r, r)
-	if math.IsNaN(square) || math.IsInf(square, 0) {
-		return nil, errors.New("the rows to filter are not finite")
-	}
-	for end, step := residual*square, 0; square > end; step++ {
+	for end, step := residual*square, 0; !(square <= end); step++ {
+		if math.IsNaN(square) || math.IsInf(square, 0) {
+			return nil, errors.New("the rows to filter are not finite")
+		}
 		if step == mostSteps {
 			return nil, fmt.Errorf("the filter with γ = %g did not converge in %d steps", gamma, mostSteps)
 		}

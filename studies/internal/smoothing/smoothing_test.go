@@ -94,7 +94,7 @@ func TestGolden(t *testing.T) {
 		if err := machine.RunAll(); err != nil {
 			t.Fatal(err)
 		}
-		if d := optest.Worst(optest.NodeValues(t, value), want.Out); d > tolerance {
+		if d := optest.Worst(optest.NodeValues(t, value), want.Out); !(d <= tolerance) {
 			t.Errorf("%v: H' is off by %g", of, d)
 		}
 		for i, n := range nodes {
