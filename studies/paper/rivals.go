@@ -33,7 +33,7 @@ func rivals(ctx context.Context, s *study) error {
 	for _, d := range s.sets {
 		last.Header, picked.Header = append(last.Header, d.Name), append(picked.Header, d.Name)
 	}
-	notes := "The figures of the paper's own network are purities at the epoch that labels pick ([protocol.md](protocol.md)). "
+	notes := "The figures of the paper's own network are purities at the epoch that labels pick (experiment protocol). "
 	left, err := s.each(ctx, methods, func(name string, got [][]course) {
 		last.Rows = append(last.Rows, meanLine(name, got, func(c course) float64 { return c.ACC[len(c.ACC)-1] }))
 		picked.Rows = append(picked.Rows, meanLine(name, got, course.best))
