@@ -79,6 +79,9 @@ func TestLeftOutByModel(t *testing.T) {
 		if status != exitOK {
 			t.Fatal(stderr)
 		}
+		if _, stdout, _ := runLine("inspect", model); !strings.Contains(stdout, "left out: note, v*") {
+			t.Errorf("%v: inspect of the model: %s", more, stdout)
+		}
 		lines := strings.Split(b.String(), "\n")
 		for i, l := range lines[:31] {
 			f := strings.Split(l, ",")
