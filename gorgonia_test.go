@@ -505,6 +505,9 @@ func TestFitWithSolver(t *testing.T) {
 			t.Errorf("%s: losses %v", name, plain.Loss)
 		}
 	}
+	if o := reread(t, fit(Config{}, vanilla).Predictor).Config().Optimizer; o.LearningRate != 0 {
+		t.Errorf("the model of a solver has the optimiser %+v", o)
+	}
 	onTwoRanks(t, vanilla)
 	good := func() gorgonia.Solver { return descent(0.1) }
 	for name, test := range map[string]struct {
@@ -578,11 +581,9 @@ func (s descent) Step(model []gorgonia.ValueGrad) error {
 		}
 		x, g := op.EntriesOf(m.Value()), op.EntriesOf(gradient)
 		_, single := m.Value().Data().([]float32)
-		if _, scalar := m.Value().Data().(float32); scalar {
-			single = true
-		}
+		_, scalar := m.Value().Data().(float32)
 		for j := range x.Len() {
-			if single {
+			if single || scalar {
 				x.Set(j, float64(float32(x.At(j))+float32(-s)*float32(g.At(j))))
 				continue
 			}

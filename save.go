@@ -276,7 +276,9 @@ func describedPredictor(f *safetensors.File) (*Predictor, foreign, [][]savedNode
 	if len(p.dims) == 0 || p.Epochs < 0 || p.Restart < 0 {
 		return fail(fmt.Errorf("it has %d views, %d epochs, restart %d", len(p.dims), p.Epochs, p.Restart))
 	}
-	return p, types, about.Learned, checkConfig(c, p.samples, nil)
+	checked := *c
+	checked.Optimizer = c.Optimizer.WithDefaults() // it is zero after a training by a Solver
+	return p, types, about.Learned, checkConfig(&checked, p.samples, nil)
 }
 
 // largestLength bounds the additional column of an input of few features. Its size is about the root of their number.

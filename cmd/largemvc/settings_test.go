@@ -124,6 +124,9 @@ func TestWriteConfig(t *testing.T) {
 	if status != exitOK || fit("-config", file) != fit(data) {
 		t.Errorf("inspect: status %d, %s, %s", status, stderr, readText(t, file))
 	}
+	if text := readText(t, file); !strings.Contains(text, `"Epochs": 0,`) || !strings.Contains(text, `"KMeansStarts": 0,`) {
+		t.Errorf("the file has defaults of one number of clusters: %s", text)
+	}
 	status, _, stderr = runLine("fit", data, "-write-config", data)
 	if status != exitUsage || !strings.Contains(stderr, "-write-config") {
 		t.Errorf("over the data: status %d, %s", status, stderr)
