@@ -153,11 +153,14 @@ func solve(a neighbor.Operator, gamma float64, b []float64, m int) ([]float64, e
 	x := make([]float64, len(b))
 	r, p := append([]float64(nil), b...), append([]float64(nil), b...)
 	square := inner(r, r)
-	for end, step := residual*square, 0; !(square <= end); step++ {
-		if math.IsNaN(square) || math.IsInf(square, 0) {
-			return nil, errors.New("the rows to filter are not finite")
-		}
-		if step == mostSteps {
+	end := residual * square
+	for step := 0; ; step++ {
+		switch {
+		case math.IsNaN(square) || math.IsInf(square, 0):
+			return nil, errors.New("the rows to filter are not finite, or too large to square")
+		case square <= end:
+			return x, nil
+		case step == mostSteps:
 			return nil, fmt.Errorf("the filter with γ = %g did not converge in %d steps", gamma, mostSteps)
 		}
 		q, err := rough(a, p, m)
@@ -178,7 +181,6 @@ func solve(a neighbor.Operator, gamma float64, b []float64, m int) ([]float64, e
 			p[i] = r[i] + square/last*p[i]
 		}
 	}
-	return x, nil
 }
 
 func inner(x, y []float64) (sum float64) {

@@ -107,9 +107,15 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// The gradients of the filter are central differences.
+// The gradients of the filter are central differences, and rows that are not finite are an error.
 func TestFilterGradient(t *testing.T) {
 	want, a := read(t)
+	for _, x := range []float64{math.NaN(), math.Inf(1), 1e200} {
+		b := append([]float64{x}, want.H[1:]...)
+		if _, err := solve(a, 1, b, want.M); err == nil {
+			t.Errorf("no error for %g", x)
+		}
+	}
 	for _, gamma := range []float64{0, 0.3, 12} {
 		optest.GraphFunction{
 			Name: "filter", Shapes: []tensor.Shape{{}, {want.N, want.M}}, At: [][]float64{{gamma}, want.H},
