@@ -155,6 +155,9 @@ const (
 	rowThreads = 128 // of a block of the kernels for rows, which has a warp for each of fourRows rows
 	fourRows   = 4
 	directRows = 64 // of a block of the kernels for direct rows
+
+	foldColumns = 32 // of a block of the kernels that sum parts
+	foldThreads = 256
 )
 
 // timesTile chooses the tile of an n×ld result.
@@ -212,11 +215,11 @@ func (k *kernels[T]) transposedTimesBy(t tile, s sums) {
 
 // fold sets dst to the sums of the parts, in the order of the engine's tree.
 func (k *kernels[T]) fold(dst, part Ptr, parts, size int) {
-	k.launch(k.products, "fold", [3]int{ceil(size, 256), 1, 1}, 256, 0, dst, part, int32(parts), int32(size))
+	k.launch(k.products, "fold", [3]int{ceil(size, foldColumns), 1, 1}, foldThreads, 0, dst, part, int32(parts), int32(size))
 }
 
 func (k *kernels[T]) foldDoubles(dst, part Ptr, parts, size int) {
-	k.launch(k.products, "fold_doubles", [3]int{ceil(size, 256), 1, 1}, 256, 0, dst, part, int32(parts), int32(size))
+	k.launch(k.products, "fold_doubles", [3]int{ceil(size, foldColumns), 1, 1}, foldThreads, 0, dst, part, int32(parts), int32(size))
 }
 
 // byRow launches a kernel that has a warp for each of n rows.

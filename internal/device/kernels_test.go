@@ -270,19 +270,20 @@ func checkFold[T kernel.Float](t *testing.T, what string, got []float64, parts [
 func TestFold(t *testing.T) { eachType(t, testFold[float32], testFold[float64]) }
 
 func testFold[T kernel.Float](t *testing.T) {
-	for _, parts := range []int{1, 2, 3, 5, 7, 8, 48, 59, 300} {
+	for i, parts := range []int{1, 2, 3, 5, 7, 8, 9, 15, 48, 59, 64, 65, 100, 300, 382, 1025} {
+		size := 5 + 40*(i%2)
 		b := newBench[T](t, &simdevice.Sim{})
-		x := b.matrix(parts, 5, 5)
+		x := b.matrix(parts, size, size)
 		for i := range x {
 			x[i] *= T(math.Exp(10 * b.rng.NormFloat64())) // so that the order shows
 		}
-		dst, again := empty[float64](b, 5), empty[float64](b, 5)
-		b.k.fold(dst, put64(b, x), parts, 5)
+		dst, again := empty[float64](b, size), empty[float64](b, size)
+		b.k.fold(dst, put64(b, x), parts, size)
 		doubles := kernel.Float64s(x)
-		b.k.foldDoubles(again, put64(b, doubles), parts, 5)
+		b.k.foldDoubles(again, put64(b, doubles), parts, size)
 		b.ran("fold")
-		checkFold(t, fmt.Sprintf("%d parts", parts), get[float64](b, dst, 5), x, parts)
-		checkFold(t, fmt.Sprintf("%d parts", parts), get[float64](b, again, 5), doubles, parts)
+		checkFold(t, fmt.Sprintf("%d parts", parts), get[float64](b, dst, size), x, parts)
+		checkFold(t, fmt.Sprintf("%d parts", parts), get[float64](b, again, size), doubles, parts)
 	}
 }
 

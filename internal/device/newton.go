@@ -46,7 +46,7 @@ func (b batch) multiply(x, y linalg.Slot) {
 // fold sets squares to scale times the sums of the parts, and adds shift·I; with scales as kernels/polar.cu has them.
 func (b batch) fold(to, scales Ptr, scale, shift float64) {
 	w := b.views[0]
-	b.k.launch(b.module, "view_fold", [3]int{ceil(w.k*w.ldk, 256), 1, len(b.views)}, 256, 0, to, b.part, b.table, int32(w.at),
+	b.k.launch(b.module, "view_fold", [3]int{ceil(w.k*w.ldk, foldColumns), 1, len(b.views)}, foldThreads, 0, to, b.part, b.table, int32(w.at),
 		scales, int32(w.k), int32(w.ldk), int32(b.parts), scale, shift)
 }
 

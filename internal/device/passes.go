@@ -32,13 +32,13 @@ func (s *Shard[T]) correlate(v, to int, a, weight Ptr, fresh bool) {
 		s.measured = false
 	}
 	q := sums{part: s.part, a: a, lda: s.plan.ld, weight: weight, x: s.x[v], ldx: s.plan.ldx[v], n: s.plan.n, m: s.plan.m, d: d,
-		chunk: s.plan.chunk}
+		chunk: s.plan.shares[v]}
 	if s.scales[v] != 0 {
 		s.tensorSums(q, s.scales[v])
 	} else {
 		s.k.transposedTimes(q)
 	}
-	s.k.fold(s.sumAt(to), s.part, s.plan.chunks, s.plan.m*d)
+	s.k.fold(s.sumAt(to), s.part, ceil(q.n, q.chunk), q.m*d)
 }
 
 // square sums (w ⊙ A)ᵀB of two row states at offset to of the sums.

@@ -331,3 +331,33 @@ func testVectors[T kernel.Float](b *block[T], what string) {
 		near(b.t, what, get[T](b, both, b.n)[i:i+1], []float64{x + 3*b.a["w"][i]}, 2)
 	}
 }
+
+// Direct rows are found wherever they lie in a block of rows, and no others.
+func TestDirectRowsAreFound(t *testing.T) {
+	for _, at := range []int{0, 7, 8, 63, 64, 130, 191, 192, 199} {
+		b := newBlock[float64](t, 200, 3, 2)
+		flags, before := make([]byte, b.n), make([]float64, b.n)
+		flags[at] = 1
+		for i := range before {
+			before[i] = -1
+		}
+		q, direct := put64(b, before), put64(b, flags)
+		grid, n := [3]int{ceil(b.n, directRows), 1, 1}, int32(b.n)
+		b.k.launch(b.k.rows, "direct_residual", grid, rowThreads, 0, q, direct, b.p["x"], int32(b.ldx), b.p["h"], int32(b.ld),
+			b.p["P"], n, int32(b.m), int32(b.d))
+		b.k.launch(b.k.rows, "subtract_direct", grid, rowThreads, b.m*8, b.p["dh"], b.p["c"], direct, b.p["x"], int32(b.ldx),
+			b.p["h"], int32(b.ld), b.p["P"], n, int32(b.m), int32(b.d))
+		b.ran("direct rows")
+		was := b.a["dh"]
+		for i, x := range get[float64](b, q, b.n) {
+			if (x != -1) != (i == at) {
+				t.Errorf("row %d is direct: the residual of row %d is %v", at, i, x)
+			}
+		}
+		for i, x := range get[float64](b, b.p["dh"], b.n*b.ld) {
+			if row, column := i/b.ld, i%b.ld; (x != was[i]) != (row == at && column < b.m) {
+				t.Errorf("row %d is direct: column %d of row %d was %v and is %v", at, column, row, was[i], x)
+			}
+		}
+	}
+}

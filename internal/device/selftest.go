@@ -168,16 +168,29 @@ func onDriver[T kernel.Float](drv Driver) func(*trialNetwork) (engine.Shard, err
 // outcomes are the compared results of an epoch.
 var outcomes = []string{"loss", "H", "anchors", "gradients"}
 
+// begin returns the network on a shard, and a function that computes an epoch with the gradients g.
+func (t *trialNetwork) begin(
+	ctx context.Context, g *engine.Params, shard func(*trialNetwork) (engine.Shard, error),
+) (*engine.Net, func() error, error) {
+	s, err := shard(t)
+	if err != nil {
+		return nil, nil, err
+	}
+	net, err := engine.NewNet(t.spec, []engine.Shard{s}, engine.InOrder{}, t.start)
+	return net, func() error {
+		if _, err := net.Forward(ctx, t.q, true); err != nil {
+			return err
+		}
+		return net.Backward(ctx, 1, g)
+	}, err
+}
+
 // epoch returns the outcomes of an epoch, and the median time of further epochs.
 func (t *trialNetwork) epoch(
 	ctx context.Context, rounds int, shard func(*trialNetwork) (engine.Shard, error),
 ) (out [][]float64, seconds float64, err error) {
-	s, err := shard(t)
-	if err != nil {
-		return nil, 0, err
-	}
-	spec := &t.spec
-	net, err := engine.NewNet(*spec, []engine.Shard{s}, engine.InOrder{}, t.start)
+	spec, g := &t.spec, engine.NewParams(&t.spec)
+	net, epoch, err := t.begin(ctx, g, shard)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -186,13 +199,6 @@ func (t *trialNetwork) epoch(
 			err = closing
 		}
 	}()
-	g := engine.NewParams(spec)
-	epoch := func() error {
-		if _, err := net.Forward(ctx, t.q, true); err != nil {
-			return err
-		}
-		return net.Backward(ctx, 1, g)
-	}
 	if err := epoch(); err != nil {
 		return nil, 0, err
 	}

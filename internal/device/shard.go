@@ -38,7 +38,8 @@ type plan struct {
 	n, m, ld      int
 	dims, ldx     []int
 	chunk, chunks int
-	share         int // rows of a part of the m×m sums
+	share         int   // rows of a part of the m×m sums
+	shares        []int // rows of a part of the m×d sums, per view
 	layers        int
 	anchored      bool
 	tuning        tuning
@@ -92,18 +93,19 @@ func newPlan[T kernel.Float](spec *engine.Spec, masked []bool, start, training b
 	p := plan{n: spec.Samples, m: spec.Anchors, ld: stride(spec.Anchors), dims: spec.Dims, layers: spec.Layers,
 		anchored: spec.Anchored, tuning: tuning{worthMoving, fewRows}, chunk: engine.ChunkRows(spec, false), start: start,
 		training: training, masked: masked, size: int64(size[T]())}
-	p.chunks, p.share = ceil(p.n, p.chunk), shareRows(p.n, p.m, p.chunk)
+	p.chunks, p.share = ceil(p.n, p.chunk), shareRows(p.n, p.m, p.m, p.chunk)
 	for _, d := range spec.Dims {
 		p.ldx = append(p.ldx, padded(d))
+		p.shares = append(p.shares, shareRows(p.n, p.m, d, p.chunk))
 	}
 	return p, checkSizes(p.n, p.dims, p.m, p.chunks)
 }
 
-// shareRows divides the chunks of sums of m×m, which have few columns, until there are enough blocks for a large card.
-func shareRows(n, m, chunk int) int {
+// shareRows divides the chunks of sums of m×d until there are enough blocks for a large card.
+func shareRows(n, m, d, chunk int) int {
 	const enough, least = 2 * 132, 128
-	t := sumsTile(n, m, m)
-	for t.area(m, m)/(t.rows*t.columns)*ceil(n, chunk) < enough && chunk > least {
+	t := sumsTile(n, m, d)
+	for t.area(m, d)/(t.rows*t.columns)*ceil(n, chunk) < enough && chunk > least {
 		chunk /= 2
 	}
 	return chunk
@@ -178,11 +180,10 @@ func (s *state) allocateLayers(spec *engine.Spec, p *plan, mem *memory) {
 // allocateWork takes the scratch of a pass.
 func (s *state) allocateWork(p *plan, mem *memory) {
 	n, views := int64(p.n), len(p.dims)
-	widest := p.m
-	for _, d := range p.dims {
-		widest = max(widest, d)
+	parts := int64(ceil(p.n, p.share)) * int64(p.m)
+	for v, d := range p.dims {
+		parts = max(parts, int64(ceil(p.n, p.shares[v]))*int64(d))
 	}
-	parts := max(int64(p.chunks)*int64(widest), int64(ceil(p.n, p.share))*int64(p.m))
 	s.part = mem.take(parts*int64(p.m)*p.size, "sums of the chunks")
 	scratch := 4
 	if p.training {
@@ -198,7 +199,7 @@ func (s *state) allocateWork(p *plan, mem *memory) {
 	}
 	s.values = mem.take(n*int64(views+1)*8, "row sums")
 	if p.mayTensor() {
-		widest = 0
+		widest := 0
 		for _, ldx := range p.ldx {
 			widest = max(widest, halved(ldx))
 		}

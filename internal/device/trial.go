@@ -149,30 +149,40 @@ func (c *Check) Fields() map[string]any {
 	return map[string]any{"what": c.What, "error": c.Off, "allowed": c.Allowed, "cpu_error": c.CPU, "ok": c.OK()}
 }
 
-// kernels measures the time of each kernel in an epoch, waiting for each launch.
+// kernels measures the time of each kernel in an epoch, waiting for each launch, and of a launch that does next to nothing: so
+// much of each time is the waiting.
 func (t *trial) kernels(ctx context.Context, drv Driver, tell func(map[string]any) error) error {
-	net, err := t.network()
+	made, err := t.network()
 	if err != nil {
 		return err
 	}
-	d := &timed{Driver: drv, took: map[string]*took{}}
-	begin := func(net *trialNetwork) (engine.Shard, error) {
-		s, err := onDriver[float32](d)(net)
-		d.took = map[string]*took{} // uploads of the rows are not part of an epoch
-		return s, err
+	d := &timed{Driver: drv}
+	net, epoch, err := made.begin(ctx, engine.NewParams(&made.spec), onDriver[float32](d))
+	if err != nil {
+		return err
 	}
-	if _, _, err := net.epoch(ctx, 1, begin); err != nil {
+	err = epoch()
+	d.took = map[string]*took{} // what is compiled or uploaded once is no part of an epoch
+	for range timedEpochs {
+		err = errors.Join(err, epoch())
+	}
+	if err = errors.Join(err, d.waits(), net.Close()); err != nil {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.took)) {
 		x := d.took[name]
-		if err := tell(map[string]any{"what": name, "epochs": 2, "calls": x.calls, "bytes": x.bytes, "seconds": x.seconds,
-			"first_seconds": x.first}); err != nil {
+		if err := tell(map[string]any{"what": name, "epochs": timedEpochs, "calls": x.calls, "bytes": x.bytes,
+			"seconds": x.seconds}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+const (
+	timedEpochs = 5
+	nextToNone  = "a launch of one thread"
+)
 
 // timed is a driver that waits for each call and measures its time.
 type timed struct {
@@ -181,9 +191,28 @@ type timed struct {
 }
 
 type took struct {
-	calls          int
-	bytes          int64
-	first, seconds float64 // the first call, which may include compiling, and all
+	calls   int
+	bytes   int64
+	seconds float64
+}
+
+// waits measures launches that do next to nothing.
+func (t *timed) waits() error {
+	k, err := loadKernels[float32](t.Driver)
+	if err != nil {
+		return err
+	}
+	p, err := t.Alloc("one number", granule)
+	if err != nil {
+		return err
+	}
+	for range 100 {
+		err = errors.Join(err, t.time(nextToNone, 0, func() error {
+			k.byElement("one_less", 1, p, p, int32(1))
+			return k.failed()
+		}))
+	}
+	return errors.Join(err, t.Free(p))
 }
 
 func (t *timed) time(name string, bytes int, call func() error) error {
@@ -191,9 +220,12 @@ func (t *timed) time(name string, bytes int, call func() error) error {
 	if err := errors.Join(call(), t.Sync()); err != nil {
 		return err
 	}
+	if t.took == nil {
+		return nil
+	}
 	x := t.took[name]
 	if x == nil {
-		x = &took{first: time.Since(began).Seconds()}
+		x = &took{}
 		t.took[name] = x
 	}
 	x.calls, x.bytes, x.seconds = x.calls+1, x.bytes+int64(bytes), x.seconds+time.Since(began).Seconds()

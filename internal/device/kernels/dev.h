@@ -11,6 +11,8 @@ typedef real real4 __attribute__((ext_vector_type(4)));
 
 // KERNEL begins a kernel whose blocks have the given number of threads at most.
 #define KERNEL(threads) extern "C" __attribute__((global)) __attribute__((launch_bounds(threads))) void
+// KERNELS leaves enough registers for that number of blocks on a processor.
+#define KERNELS(threads, blocks) extern "C" __attribute__((global)) __attribute__((launch_bounds(threads, blocks))) void
 #define DEVICE static inline __attribute__((device)) __attribute__((always_inline))
 #define SHARED __attribute__((shared))
 #define TID ((int)__nvvm_read_ptx_sreg_tid_x())

@@ -25,12 +25,12 @@ TRANSPOSED_TIMES(transposed_times_narrow, 16, 128, 16, 4)
 TRANSPOSED_TIMES(transposed_times_small, 16, 32, 8, 2)
 
 // fold sets dst[i] to the sum over parts of part[p·size + i].
-KERNEL(256) fold(double *dst, const real *part, int parts, int size) {
-  int i = BX * 256 + TID;
-  if (i < size) dst[i] = tree_sum(part + i, parts, size);
+KERNEL(FOLDS *WARP) fold(double *dst, const real *part, int parts, int size) {
+  double sum = fold_column(part, parts, size);
+  if (TID < WARP && column() < size) dst[column()] = sum;
 }
 
-KERNEL(256) fold_doubles(double *dst, const double *part, int parts, int size) {
-  int i = BX * 256 + TID;
-  if (i < size) dst[i] = tree_sum(part + i, parts, size);
+KERNEL(FOLDS *WARP) fold_doubles(double *dst, const double *part, int parts, int size) {
+  double sum = fold_column(part, parts, size);
+  if (TID < WARP && column() < size) dst[column()] = sum;
 }

@@ -204,17 +204,21 @@ DEVICE void transposed_times(real *part, const real *a, int lda, const real *w, 
     }
 }
 
-// A grid has at most 65,535 blocks along z, so there are no more parts.
-enum { LEVELS = 16 };
+// A grid has at most 65,535 blocks along z, so there are at most 2¹³ eights of parts.
+enum { LEVELS = 13 };
 
 // tree_sum returns the sum of part[0], part[stride], … in the binary tree of the engine: two neighbours of a level are added as
-// soon as both are there, and in the end what is left, from the right.
+// soon as both are there, and in the end what is left, from the right. Eight parts are read at a time.
 template <typename P> DEVICE double tree_sum(const P *part, int parts, long stride) {
-  double node[LEVELS];
+  double node[LEVELS]; // of 8, 16, 32, … parts
 #pragma unroll
   for (int level = 0; level < LEVELS; level++) node[level] = 0;
-  for (int i = 0; i < parts; i++) {
-    double s = part[i * stride];
+  int eights = parts / 8;
+  for (int i = 0; i < eights; i++) {
+    P x[8];
+#pragma unroll
+    for (int j = 0; j < 8; j++) x[j] = part[(8 * (long)i + j) * stride];
+    double s = (((double)x[0] + x[1]) + ((double)x[2] + x[3])) + (((double)x[4] + x[5]) + ((double)x[6] + x[7]));
     bool carried = true;
 #pragma unroll
     for (int level = 0; level < LEVELS; level++) {
@@ -225,12 +229,56 @@ template <typename P> DEVICE double tree_sum(const P *part, int parts, long stri
       carried = carried && both;
     }
   }
+  int rest = parts % 8;
   double total = 0;
-  bool any = false;
+  P x[7];
+#pragma unroll
+  for (int j = 0; j < 7; j++) x[j] = j < rest ? part[(8 * (long)eights + j) * stride] : 0;
+  bool any = rest > 0;
+  int after = rest & 4; // of the parts, one or two are left after four
+  double one = (rest & 2) ? (after ? x[6] : x[2]) : (after ? x[4] : x[0]);
+  double two = after ? (double)x[4] + x[5] : (double)x[0] + x[1];
+  double four = ((double)x[0] + x[1]) + ((double)x[2] + x[3]);
+  if (rest & 1) total = one;
+  if (rest & 2) total = (rest & 1) ? two + total : two;
+  if (after) total = (rest & 3) ? four + total : four;
 #pragma unroll
   for (int level = 0; level < LEVELS; level++) {
-    if (!(parts >> level & 1)) continue;
+    if (!(eights >> level & 1)) continue;
     total = any ? node[level] + total : node[level];
+    any = true;
+  }
+  return total;
+}
+
+// A block of FOLDS·32 threads sums 32 columns of parts. Its warps share the parts among them.
+enum { FOLDS = 8 };
+
+// column is the column of a thread of such a block.
+DEVICE int column() { return BX * WARP + TID % WARP; }
+
+// fold_column returns tree_sum in the first warp of the block, for a column below size. All threads of the block call it.
+template <typename P> DEVICE double fold_column(const P *part, int parts, int size) {
+  static SHARED double sums[FOLDS][WARP];
+  int lane = TID % WARP, warp = TID / WARP, share = 1, i = column();
+  while (share * FOLDS < parts) share *= 2; // a power of two, so that a share is a node of the tree
+  int begin = warp * share, own = parts - begin < share ? parts - begin : share;
+  sums[warp][lane] = i < size && own > 0 ? tree_sum(part + (long)begin * size + i, own, size) : 0;
+  SYNC();
+  if (warp != 0) return 0;
+  // What is left of the parts after whole shares is a share of its own, the last one, and added first.
+  int whole = parts / share;
+  double total = 0, nodes[4];
+  bool any = parts % share != 0;
+  if (any) total = sums[whole % FOLDS][lane];
+  nodes[0] = sums[(whole - 1) % FOLDS][lane];
+  nodes[1] = sums[(whole & 4) % FOLDS][lane] + sums[(whole & 4) + 1][lane];
+  nodes[2] = (sums[0][lane] + sums[1][lane]) + (sums[2][lane] + sums[3][lane]);
+  nodes[3] = nodes[2] + ((sums[4][lane] + sums[5][lane]) + (sums[6][lane] + sums[7][lane]));
+#pragma unroll
+  for (int level = 0; level < 4; level++) {
+    if (!(whole >> level & 1)) continue;
+    total = any ? nodes[level] + total : nodes[level];
     any = true;
   }
   return total;

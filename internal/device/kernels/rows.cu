@@ -59,9 +59,20 @@ DEVICE double block_sum(double s) {
 constexpr int DIRECT = 64;
 #define DIRECT_ROWS(i) for (long i = (long)BX * DIRECT; i < n && i < ((long)BX + 1) * DIRECT; i++)
 
+// none_direct reports whether a whole block of rows has no direct ones, by eight flags at a time.
+DEVICE bool none_direct(const u8 *direct, int n) {
+  if (((long)BX + 1) * DIRECT > n) return false;
+  const u64 *flags = (const u64 *)(direct + (long)BX * DIRECT);
+  u64 any = 0;
+#pragma unroll
+  for (int i = 0; i < DIRECT / 8; i++) any |= flags[i];
+  return any == 0;
+}
+
 // direct_residual sets q[i] to ‖x_i − h_i P‖² where direct[i], without cancellation. A block has DIRECT rows.
 KERNEL(THREADS) direct_residual(double *q, const u8 *direct, const real *x, int ldx, const real *h, int ld, const real *p, int n,
                                 int m, int d) {
+  if (none_direct(direct, n)) return;
   DIRECT_ROWS(i) {
     if (!direct[i]) continue;
     double s = 0;
@@ -83,6 +94,7 @@ KERNEL(THREADS) subtract_direct(real *dst, const real *c, const u8 *direct, cons
                                 const real *p, int n, int m, int d) {
   extern SHARED real sums[];
   static SHARED real rest[THREADS];
+  if (none_direct(direct, n)) return;
   DIRECT_ROWS(i) {
     real factor = direct[i] ? c[i] : 0;
     if (factor == 0) continue;

@@ -1,12 +1,11 @@
-// The products with X on tensor cores, float32 in three products of halves: with x = hi + lo/2¹¹, each of 11 bits,
+// The products with X on tensor cores, float32 in three products of halves: with x = hi + lo, each of 11 bits,
 //
-//	x·y ≈ hi·hi + (hi·lo + lo·hi)/2¹¹,
+//	x·y ≈ hi·hi + hi·lo + lo·hi.
 //
-// summed in float32. What goes in is scaled by powers of two, so that the largest element is about 2⁸; elements down to 2⁻²¹ of
-// it keep 22 bits. Strides and addresses are as in products.h.
+// What goes in is scaled by powers of two, so that the largest element is about 2¹⁴; elements down to 2⁻¹⁷ of it keep 22 bits.
+// Tensor cores cut their sums towards zero. So they add only 16 products of each kind, the small ones first, and float32
+// additions, which round, sum the rest. Strides and addresses are as in products.h.
 #include "dev.h"
-
-#define SPLIT 2048.0f
 
 DEVICE u32 halves(float lo, float hi) {
   u32 r;
@@ -29,10 +28,15 @@ DEVICE float upper(u32 r) {
 // split sets hi and lo to the halves of a and b, a in the lower ones.
 DEVICE void split(float a, float b, u32 &hi, u32 &lo) {
   hi = halves(a, b);
-  lo = halves((a - lower(hi)) * SPLIT, (b - upper(hi)) * SPLIT);
+  lo = halves(a - lower(hi), b - upper(hi));
 }
 
-// multiply_add adds the product of a 16×16 and a 16×8 matrix of halves, as the warp's lanes hold them, to d.
+// multiply sets d to the product of a 16×16 and a 16×8 matrix of halves, as the warp's lanes hold them. multiply_add adds it.
+DEVICE void multiply(float *d, const u32 *a, const u32 *b) {
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%10,%10,%10,%10};"
+               : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "f"(0.0f));
+}
 DEVICE void multiply_add(float *d, const u32 *a, const u32 *b) {
   asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
                : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
@@ -94,11 +98,12 @@ KERNEL(256) largest(float *part, const float *a, long n, long share) {
   part[BX] = m;
 }
 
-// power returns the power of two that takes x to [2⁷, 2⁸), or as near as there is one; 1 where x is not finite.
+// power returns the power of two that takes x to [2¹³, 2¹⁴), or as near as there is one; 1 where x is not finite. Weights may be as
+// large as 3 before a half overflows.
 DEVICE float power(float x) {
   int e = (int)(__builtin_bit_cast(u32, x) >> 23 & 255);
   if (e == 255 || e == 0) return e == 255 ? 1 : __builtin_bit_cast(float, 253u << 23);
-  e = 254 + 7 - e;
+  e = 254 + 13 - e;
   return __builtin_bit_cast(float, (u32)(e < 1 ? 1 : e > 253 ? 253 : e) << 23);
 }
 
@@ -107,36 +112,41 @@ DEVICE float power(float x) {
 enum { BK = 32 };
 
 // tensor_times sets the n rows of out (stride ldout) to X·Bᵀ, X being n×k and B m×k in halves as split_rows makes them; columns
-// from m to ldout become zero. in is the scale of X, back 1/(that · the scale of B). A block makes 128 rows and 8·NT columns,
-// each of its 8 warps 16 rows; blocks are counted along the columns first.
-template <int NT, int STAGES>
+// from m to ldout become zero. in is the scale of X, back 1/(that · the scale of B). A block makes 16·WARPS rows and 8·NT
+// columns, each of its warps 16 rows; blocks are counted along the columns first.
+template <int NT, int WARPS, int STAGES>
 DEVICE void tensor_times(float *out, int ldout, const float *x, int ldx, const u32 *bh, const u32 *bl, int n, int m, int kp,
                          float in, float back) {
-  enum { BM = 128, BN = 8 * NT, LDX = BK + 8, LDB = BK / 2 + 4 }; // rows begin in banks that no two lanes share
+  enum { BM = 16 * WARPS, BN = 8 * NT, THREADS = 32 * WARPS, LDX = BK + 8, LDB = BK / 2 + 4 }; // no two lanes share a bank
   struct Stage { float x[BM * LDX]; u32 b[2][BN * LDB]; };
   extern SHARED real4 raw[];
   Stage *s = (Stage *)raw;
   int tid = TID, warp = tid >> 5, lane = tid & 31, g = lane >> 2, t = lane & 3;
   int tiles = (ldout + BN - 1) / BN, col0 = BX % tiles * BN;
   int corner = lane / 16 * BN * LDB + lane % 8 * LDB + lane / 8 % 2 * 4; // of the lane's row of four 8×8 matrices
-  long row0 = (long)(BX / tiles) * BM;
-  float c[NT][4], e[NT][4];
+  int row0 = BX / tiles * BM;
+  float c[NT][4];
 #pragma unroll
   for (int j = 0; j < NT; j++)
 #pragma unroll
-    for (int q = 0; q < 4; q++) c[j][q] = 0, e[j][q] = 0;
+    for (int q = 0; q < 4; q++) c[j][q] = 0;
+  // A thread copies 16 bytes of a row of X and of B, and the same of the rows after it.
+  int xr = tid / (BK / 4), xq = tid % (BK / 4) * 4, br = tid / (BK / 8), bq = tid % (BK / 8) * 4;
+  const float *xp = x + (long)(row0 + xr) * ldx + xq;
+  long bp = (long)(col0 + br) * (kp / 2) + bq;
   auto fetch = [&](int k, Stage &st) {
-    for (int i = tid; i < BM * (BK / 4); i += 256) {
-      int r = i / (BK / 4), q = i % (BK / 4) * 4, col = k * BK + q;
-      bool there = row0 + r < n && col < ldx;
-      copy_async(&st.x[r * LDX + q], there ? x + (row0 + r) * ldx + col : x, there ? 16 : 0);
+#pragma unroll
+    for (int r = 0; r < BM; r += THREADS * 4 / BK) {
+      bool there = row0 + xr + r < n && k * BK + xq < ldx;
+      copy_async(&st.x[(xr + r) * LDX + xq], there ? xp + (long)r * ldx + k * BK : x, there ? 16 : 0);
     }
-    for (int i = tid; i < BN * (BK / 8); i += 256) {
-      int r = i / (BK / 8), q = i % (BK / 8) * 4;
-      long at = (long)(col0 + r) * (kp / 2) + k * (BK / 2) + q;
-      bool there = col0 + r < m;
-      copy_async(&st.b[0][r * LDB + q], there ? bh + at : bh, there ? 16 : 0);
-      copy_async(&st.b[1][r * LDB + q], there ? bl + at : bl, there ? 16 : 0);
+#pragma unroll
+    for (int r = 0; r < BN; r += THREADS * 8 / BK) {
+      if (br + r >= BN) break;
+      bool there = col0 + br + r < m;
+      long at = there ? bp + r * (kp / 2) + k * (BK / 2) : 0;
+      copy_async(&st.b[0][(br + r) * LDB + bq], bh + at, there ? 16 : 0);
+      copy_async(&st.b[1][(br + r) * LDB + bq], bl + at, there ? 16 : 0);
     }
   };
   int steps = kp / BK;
@@ -144,14 +154,14 @@ DEVICE void tensor_times(float *out, int ldout, const float *x, int ldx, const u
     if (k < steps) fetch(k, s[k]);
     copies_commit();
   }
-  for (int k = 0; k < steps; k++) {
+  for (int k = 0, now = 0; k < steps; k++, now = now == STAGES - 1 ? 0 : now + 1) {
     copies_wait<STAGES - 2>();
     SYNC(); // what the step before has read may be written now
-    if (k + STAGES - 1 < steps) fetch(k + STAGES - 1, s[(k + STAGES - 1) % STAGES]);
+    if (k + STAGES - 1 < steps) fetch(k + STAGES - 1, s[now == 0 ? STAGES - 1 : now - 1]);
     copies_commit();
-    Stage &st = s[k % STAGES];
+    Stage &st = s[now];
     const float *xs = &st.x[warp * 16 * LDX];
-#pragma unroll
+#pragma unroll 1
     for (int kk = 0; kk < BK; kk += 16) {
       u32 ah[4], al[4];
       const float *p = xs + g * LDX + kk + 2 * t;
@@ -161,12 +171,27 @@ DEVICE void tensor_times(float *out, int ldout, const float *x, int ldx, const u
         split(at[0] * in, at[1] * in, ah[q], al[q]);
       }
 #pragma unroll
-      for (int j = 0; j < NT; j++) {
-        u32 b[4]; // two registers of hi and two of lo
-        load(b, st.b[0] + corner + j * 8 * LDB + kk / 2);
-        multiply_add(c[j], ah, b);
-        multiply_add(e[j], ah, b + 2);
-        multiply_add(e[j], al, b);
+      for (int j = 0; j < NT; j += 2) { // two chains of products run side by side
+        enum { SIDE = 2 };
+        u32 b[SIDE][4]; // two registers of hi and two of lo
+        float d[SIDE][4];
+#pragma unroll
+        for (int i = 0; i < SIDE; i++)
+          if (j + i < NT) load(b[i], st.b[0] + corner + (j + i) * 8 * LDB + kk / 2);
+#pragma unroll
+        for (int i = 0; i < SIDE; i++)
+          if (j + i < NT) multiply(d[i], al, b[i]);
+#pragma unroll
+        for (int i = 0; i < SIDE; i++)
+          if (j + i < NT) multiply_add(d[i], ah, b[i] + 2);
+#pragma unroll
+        for (int i = 0; i < SIDE; i++)
+          if (j + i < NT) multiply_add(d[i], ah, b[i]);
+#pragma unroll
+        for (int i = 0; i < SIDE; i++)
+#pragma unroll
+          for (int q = 0; q < 4; q++)
+            if (j + i < NT) c[j + i][q] += d[i][q];
       }
     }
   }
@@ -177,19 +202,19 @@ DEVICE void tensor_times(float *out, int ldout, const float *x, int ldx, const u
       long row = row0 + warp * 16 + g + 8 * h;
       int col = col0 + j * 8 + 2 * t;
       if (row >= n || col >= ldout) continue;
-      real2 y = {(c[j][2 * h] + e[j][2 * h] * (1 / SPLIT)) * back, (c[j][2 * h + 1] + e[j][2 * h + 1] * (1 / SPLIT)) * back};
+      real2 y = {c[j][2 * h] * back, c[j][2 * h + 1] * back};
       *(real2 *)(out + row * ldout + col) = y;
     }
 }
 
-#define TENSOR_TIMES(name, NT, STAGES)                                                                                          \
-  KERNEL(256) name(float *out, int ldout, const float *x, int ldx, const u32 *bh, const u32 *bl, int n, int m, int kp, float in, \
-                   float back) {                                                                                                \
-    tensor_times<NT, STAGES>(out, ldout, x, ldx, bh, bl, n, m, kp, in, back);                                                   \
+#define TENSOR_TIMES(name, NT, WARPS, STAGES)                                                                                   \
+  KERNELS(32 * WARPS, 2) name(float *out, int ldout, const float *x, int ldx, const u32 *bh, const u32 *bl, int n, int m,       \
+                              int kp, float in, float back) {                                                                   \
+    tensor_times<NT, WARPS, STAGES>(out, ldout, x, ldx, bh, bl, n, m, kp, in, back);                                            \
   }
-TENSOR_TIMES(tensor_times_wide, 13, 3)
-TENSOR_TIMES(tensor_times_lean, 13, 2)
-TENSOR_TIMES(tensor_times_narrow, 2, 3)
+TENSOR_TIMES(tensor_times_wide, 13, 8, 3)
+TENSOR_TIMES(tensor_times_lean, 13, 8, 2)
+TENSOR_TIMES(tensor_times_narrow, 2, 4, 3)
 
 // tensor_sums sets part z to (w ⊙ A)ᵀ·X (m×d, without gaps) over rows from z·chunk to (z+1)·chunk. in is the scale of X, that
 // of A follows from the maxima in `most`; 0: X is A. w may be null. A block makes 16·MT rows and 16·WARPS columns, 16 of
@@ -198,58 +223,59 @@ TENSOR_TIMES(tensor_times_narrow, 2, 3)
 template <int MT, int WARPS, int STAGES>
 DEVICE void tensor_sums(float *part, const float *a, int lda, const float *w, const float *x, int ldx, int n, int m, int d,
                         int chunk, float in, const float *most, int maxima) {
-  enum { BM = 16 * MT, BN = 16 * WARPS, THREADS = 32 * WARPS, LDX = BN + 4, LDA = BM + 4, LDH = BM / 2 + 4 };
+  enum { BM = 16 * MT, BN = 16 * WARPS, THREADS = 32 * WARPS, LDX = BN + 4, LDA = BM + 4, LDH = BM / 2 + 4,
+         XQ = BN / 4, AQ = MT == 1 ? 4 : 32, HQ = 2 * AQ }; // threads for a row of X, of A, and of halves of A
   struct Stage { float x[BK * LDX], a[BK * LDA], w[BK]; };
   extern SHARED real4 raw[];
   Stage *s = (Stage *)raw;
   u32 *high = (u32 *)(s + STAGES), *low = high + BK * LDH; // rows of A in halves
   int tid = TID, warp = tid >> 5, lane = tid & 31, g = lane >> 2, t = lane & 3, col0 = BX * BN, row0 = BY * BM;
   int corner = (lane % 8 + lane / 16 * 8) * LDH + lane / 8 % 2 * 4; // of the lane's row of four 8×8 matrices
-  long lo = (long)BZ * chunk, hi = lo + chunk < n ? lo + chunk : n;
+  long lo = (long)BZ * chunk;
+  int rows = n - lo < chunk ? (int)(n - lo) : chunk;
   float top = 0;
   for (int i = 0; i < maxima; i++) top = most[i] > top ? most[i] : top;
   float own = power(top);
   if (in == 0) in = own;
   float back = (1 / own) * (1 / in);
-  float c[MT][2][4], e[MT][2][4];
+  float c[MT][2][4];
 #pragma unroll
   for (int i = 0; i < MT; i++)
 #pragma unroll
     for (int j = 0; j < 2; j++)
 #pragma unroll
-      for (int q = 0; q < 4; q++) c[i][j][q] = 0, e[i][j][q] = 0;
+      for (int q = 0; q < 4; q++) c[i][j][q] = 0;
+  int xr = tid / XQ, xq = tid % XQ * 4, ar = tid / AQ, aq = tid % AQ * 4;
+  const float *xp = x + (lo + xr) * ldx + col0 + xq, *ap = a + (lo + ar) * lda + row0 + aq;
   auto fetch = [&](int k, Stage &st) {
-    for (int i = tid; i < BK * (BN / 4); i += THREADS) {
-      int r = i / (BN / 4), q = i % (BN / 4) * 4;
-      long row = lo + k * BK + r;
-      bool there = row < hi && col0 + q < ldx;
-      copy_async(&st.x[r * LDX + q], there ? x + row * ldx + col0 + q : x, there ? 16 : 0);
+    int left = rows - k * BK;
+#pragma unroll
+    for (int r = 0; r < BK; r += THREADS / XQ) {
+      bool there = xr + r < left && col0 + xq < ldx;
+      copy_async(&st.x[(xr + r) * LDX + xq], there ? xp + (long)(k * BK + r) * ldx : x, there ? 16 : 0);
     }
-    for (int i = tid; i < BK * (BM / 4); i += THREADS) {
-      int r = i / (BM / 4), q = i % (BM / 4) * 4;
-      long row = lo + k * BK + r;
-      bool there = row < hi && row0 + q < lda;
-      copy_async(&st.a[r * LDA + q], there ? a + row * lda + row0 + q : a, there ? 16 : 0);
+#pragma unroll
+    for (int r = 0; r < BK; r += THREADS / AQ) {
+      bool there = ar + r < left && row0 + aq < lda;
+      if (aq < BM) copy_async(&st.a[(ar + r) * LDA + aq], there ? ap + (long)(k * BK + r) * lda : a, there ? 16 : 0);
     }
-    if (tid < BK) {
-      long row = lo + k * BK + tid;
-      st.w[tid] = row >= hi ? 0 : w ? w[row] * own : own;
-    }
+    if (tid < BK) st.w[tid] = tid >= left ? 0 : w ? w[lo + k * BK + tid] * own : own;
   };
-  int steps = (int)((hi - lo + BK - 1) / BK);
+  int steps = (rows + BK - 1) / BK;
   for (int k = 0; k < STAGES - 1; k++) {
     if (k < steps) fetch(k, s[k]);
     copies_commit();
   }
-  for (int k = 0; k < steps; k++) {
+  for (int k = 0, now = 0; k < steps; k++, now = now == STAGES - 1 ? 0 : now + 1) {
     copies_wait<STAGES - 2>();
     SYNC();
-    if (k + STAGES - 1 < steps) fetch(k + STAGES - 1, s[(k + STAGES - 1) % STAGES]);
+    if (k + STAGES - 1 < steps) fetch(k + STAGES - 1, s[now == 0 ? STAGES - 1 : now - 1]);
     copies_commit();
-    Stage &st = s[k % STAGES];
+    Stage &st = s[now];
 #pragma unroll
-    for (int f = 0; f < BK * BM / 2 / THREADS; f++) {
-      int i = tid + f * THREADS, r = i / (BM / 2), q = i % (BM / 2);
+    for (int r = tid / HQ; r < BK; r += THREADS / HQ) {
+      int q = tid % HQ;
+      if (q >= BM / 2) break;
       real2 p = *(const real2 *)(st.a + r * LDA + 2 * q);
       split(p[0] * st.w[r], p[1] * st.w[r], high[r * LDH + q], low[r * LDH + q]);
     }
@@ -269,12 +295,17 @@ DEVICE void tensor_sums(float *part, const float *a, int lda, const float *w, co
         u32 ah[4], al[4];
         load_transposed(ah, high + corner + kk * LDH + i * 8);
         load_transposed(al, low + corner + kk * LDH + i * 8);
+        float d[2][4];
 #pragma unroll
-        for (int j = 0; j < 2; j++) {
-          multiply_add(c[i][j], ah, bh[j]);
-          multiply_add(e[i][j], ah, bl[j]);
-          multiply_add(e[i][j], al, bh[j]);
-        }
+        for (int j = 0; j < 2; j++) multiply(d[j], al, bh[j]);
+#pragma unroll
+        for (int j = 0; j < 2; j++) multiply_add(d[j], ah, bl[j]);
+#pragma unroll
+        for (int j = 0; j < 2; j++) multiply_add(d[j], ah, bh[j]);
+#pragma unroll
+        for (int j = 0; j < 2; j++)
+#pragma unroll
+          for (int q = 0; q < 4; q++) c[i][j][q] += d[j][q];
       }
     }
   }
@@ -286,15 +317,15 @@ DEVICE void tensor_sums(float *part, const float *a, int lda, const float *w, co
 #pragma unroll
       for (int q = 0; q < 4; q++) {
         int row = row0 + i * 16 + g + 8 * (q >> 1), col = col0 + warp * 16 + j * 8 + 2 * t + (q & 1);
-        if (row < m && col < d) out[(long)row * d + col] = (c[i][j][q] + e[i][j][q] * (1 / SPLIT)) * back;
+        if (row < m && col < d) out[(long)row * d + col] = c[i][j][q] * back;
       }
 }
 
-#define TENSOR_SUMS(name, MT, WARPS, STAGES)                                                                                    \
-  KERNEL(32 * WARPS) name(float *part, const float *a, int lda, const float *w, const float *x, int ldx, int n, int m, int d,   \
-                   int chunk, float in, const float *most, int maxima) {                                                        \
+#define TENSOR_SUMS(name, MT, WARPS, STAGES, BLOCKS)                                                                            \
+  KERNELS(32 * WARPS, BLOCKS) name(float *part, const float *a, int lda, const float *w, const float *x, int ldx, int n, int m, \
+                                   int d, int chunk, float in, const float *most, int maxima) {                                 \
     tensor_sums<MT, WARPS, STAGES>(part, a, lda, w, x, ldx, n, m, d, chunk, in, most, maxima);                                  \
   }
-TENSOR_SUMS(tensor_sums_wide, 7, 8, 3)
-TENSOR_SUMS(tensor_sums_lean, 7, 8, 2)
-TENSOR_SUMS(tensor_sums_narrow, 1, 4, 3)
+TENSOR_SUMS(tensor_sums_wide, 7, 8, 3, 2)
+TENSOR_SUMS(tensor_sums_lean, 7, 8, 2, 1)
+TENSOR_SUMS(tensor_sums_narrow, 1, 4, 3, 4)
