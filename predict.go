@@ -331,7 +331,7 @@ func (p *Predictor) tryDevice(views []view.View, must bool) (*device.Session, er
 	if p.config.Float64 && !must {
 		return nil, errors.New("float64 is for the CPU unless a GPU is asked for")
 	}
-	return device.OpenSession(must)
+	return device.OpenSession(must, p.config.Machine.Workers)
 }
 
 // noveltySteps is the number of equal steps of the quantiles that a model keeps.

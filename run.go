@@ -270,7 +270,7 @@ func (r *run) tryDevice() (*device.Session, error) {
 	if err := r.forCPU(must); err != nil {
 		return nil, err
 	}
-	s, err := device.OpenSession(must)
+	s, err := device.OpenSession(must, c.Machine.Workers)
 	if err != nil {
 		return nil, err
 	}

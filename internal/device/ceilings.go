@@ -59,7 +59,7 @@ func (c *ceiling[T]) measure() error {
 		}
 	}
 	set := func(i int, row []T) { copy(row, table[i%len(table)]) }
-	if err := errors.Join(strips(c.k.drv, x, p.n, ldx, set), strips(c.k.drv, b, p.m, ldx, set)); err != nil {
+	if err := errors.Join(strips(c.k.drv, 0, x, p.n, ldx, set), strips(c.k.drv, 0, b, p.m, ldx, set)); err != nil {
 		return err
 	}
 	want, last := make([]float64, p.m), table[(p.n-1)%len(table)]

@@ -80,6 +80,7 @@ type cudaDriver struct {
 	at        [numSymbols]uintptr
 	context   uintptr // 0: closed
 	modules   []uintptr
+	loaded    map[string]Module // by their text: a fit loads its kernels for every stage
 	functions []map[string]*cudaFunction
 	sync      bool // wait for each launch
 
@@ -101,7 +102,7 @@ type cudaFunction struct {
 // OpenCUDA opens the first device of the NVIDIA driver. find returns the driver's functions by name. LARGEMVC_CUDA_SYNC=1 makes
 // the driver wait for each launch, so that an error names the kernel that caused it.
 func OpenCUDA(find func(name string) (uintptr, error)) (Driver, error) {
-	d := &cudaDriver{sync: os.Getenv("LARGEMVC_CUDA_SYNC") == "1"}
+	d := &cudaDriver{sync: os.Getenv("LARGEMVC_CUDA_SYNC") == "1", loaded: map[string]Module{}}
 	runtime.LockOSThread() // a library's error and the current context belong to a thread
 	defer runtime.UnlockOSThread()
 	var missing []string
@@ -287,6 +288,9 @@ func (d *cudaDriver) Zero(p Ptr, bytes int64) error {
 }
 
 func (d *cudaDriver) Load(text string) (Module, error) {
+	if m, ok := d.loaded[text]; ok {
+		return m, nil
+	}
 	err := d.within("compiling PTX", func() error {
 		source, log := append([]byte(text), 0), make([]byte, logBytes)
 		var pin runtime.Pinner // the garbage collector sees only numbers
@@ -300,6 +304,7 @@ func (d *cudaDriver) Load(text string) (Module, error) {
 		if err != nil {
 			return jitError(err, strings.TrimSpace(upToZero(log)))
 		}
+		d.loaded[text] = Module(len(d.modules))
 		d.modules, d.functions = append(d.modules, m), append(d.functions, map[string]*cudaFunction{})
 		return nil
 	})

@@ -1,9 +1,12 @@
 package device
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
 )
 
 // stripBytes is the size of the buffer that prepares rows for the device.
@@ -12,17 +15,24 @@ const stripBytes = 16 << 20
 // fill copies the rows, their weights and H_0 to the device.
 func (s *Shard[T]) fill(present [][]bool, h0 []float64) error {
 	p := &s.plan
+	var tops []float64 // the largest entry of each row
+	if s.k.hasTensor && p.mayTensor() {
+		tops = make([]float64, p.n)
+	}
 	for v, x := range s.rows {
-		var seen span
-		err := strips(s.k.drv, s.state.x[v], p.n, p.ldx[v], func(i int, row []T) {
+		err := strips(s.k.drv, s.spec.Workers, s.state.x[v], p.n, p.ldx[v], func(i int, row []T) {
 			row = row[:p.dims[v]]
 			x.Row(i, row)
-			if s.k.hasTensor && p.mayTensor() {
-				note(&seen, row)
+			if tops != nil {
+				tops[i] = largest(row)
 			}
 		})
 		if err != nil {
 			return fmt.Errorf("device: view %d: %w", v, err)
+		}
+		var seen span
+		for _, top := range tops {
+			seen.note(top)
 		}
 		s.scales[v] = seen.scale()
 	}
@@ -35,27 +45,35 @@ func (s *Shard[T]) fill(present [][]bool, h0 []float64) error {
 	if h0 == nil {
 		return nil
 	}
-	return strips(s.k.drv, s.state.h[0], p.n, p.ld, func(i int, row []T) {
+	return strips(s.k.drv, s.spec.Workers, s.state.h[0], p.n, p.ld, func(i int, row []T) {
 		for j := range p.m {
 			row[j] = T(h0[i*p.m+j])
 		}
 	})
 }
 
-// strips uploads n rows with the stride ld. set writes each row from the left; the rest is zero.
-func strips[T kernel.Float](drv Driver, to Ptr, n, ld int, set func(i int, row []T)) error {
+// stripRows is the number of rows that a goroutine prepares at a time.
+const stripRows = 64
+
+// strips uploads n rows with the stride ld. Several goroutines call set, which writes each row from the left; the rest is zero.
+func strips[T kernel.Float](drv Driver, workers int, to Ptr, n, ld int, set func(i int, row []T)) error {
 	count := min(max(stripBytes/(ld*size[T]()), 1), n)
-	strip := make([]T, count*ld)
-	for lo := 0; lo < n; lo += count {
+	mem := memory{drv: drv}
+	strip := host[T](&mem, count*ld)
+	err := mem.err
+	for lo := 0; lo < n && err == nil; lo += count {
 		hi := min(lo+count, n)
-		for i := lo; i < hi; i++ {
-			set(i, strip[(i-lo)*ld:(i-lo+1)*ld])
-		}
-		if err := drv.Upload(to+Ptr(lo*ld*size[T]()), rawBytes(strip[:(hi-lo)*ld])); err != nil {
-			return err
+		err = parallel.Blocks(context.Background(), workers, hi-lo, stripRows, func(from, end int) error {
+			for i := from; i < end; i++ {
+				set(lo+i, strip[i*ld:(i+1)*ld])
+			}
+			return nil
+		})
+		if err == nil {
+			err = drv.Upload(to+Ptr(lo*ld*size[T]()), rawBytes(strip[:(hi-lo)*ld]))
 		}
 	}
-	return nil
+	return errors.Join(err, mem.release())
 }
 
 // weigh uploads the presence of views, and each view's weight in a sample's mean over its views.

@@ -41,7 +41,7 @@ func TestNullCard(t *testing.T) {
 	if l := List(); len(l) != 1 || l[0].Err != nil || l[0].Name != "null card" || l[0].Major != 9 || l[0].Total != 80<<30 {
 		t.Errorf("the list is %+v", l)
 	}
-	s, err := OpenSession(false)
+	s, err := OpenSession(false, 0)
 	if s != nil || err == nil || !strings.Contains(err.Error(), "null card computes something wrong") {
 		t.Errorf("a session on the null card: %v", err)
 	}

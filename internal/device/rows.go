@@ -74,7 +74,7 @@ func NewRows[T kernel.Float](drv Driver, x []rows.Matrix[T], present [][]bool, u
 	}
 	r.allocate(memory{drv: drv}, use, has != nil)
 	if err = r.k.failed(); err == nil {
-		err = r.fill(x, present, has)
+		err = r.fill(use.Workers, x, present, has)
 	}
 	if err != nil {
 		return nil, errors.Join(err, r.mem.release())
@@ -126,9 +126,9 @@ func panelOf(v int) string { return fmt.Sprintf("columns of products with view %
 func partsOf(v int) string { return fmt.Sprintf("sums of chunks of view %d", v) }
 
 // fill uploads the rows and their presence bits; has is nil if all rows have all views.
-func (r *Rows[T]) fill(x []rows.Matrix[T], present [][]bool, has []uint32) error {
+func (r *Rows[T]) fill(workers int, x []rows.Matrix[T], present [][]bool, has []uint32) error {
 	for v, xv := range x {
-		if err := strips(r.k.drv, r.x[v], r.n, r.ldx[v], func(i int, row []T) {
+		if err := strips(r.k.drv, workers, r.x[v], r.n, r.ldx[v], func(i int, row []T) {
 			if row = row[:r.dims[v]]; present == nil || present[v] == nil || present[v][i] {
 				xv.Row(i, row)
 			} else {

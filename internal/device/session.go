@@ -15,7 +15,9 @@ import (
 type Session struct {
 	drv  Driver
 	must bool // work that does not fit the device is an error; else the CPU does it
-	left []string
+	// workers is the number of goroutines that prepare rows for the device; 0: GOMAXPROCS.
+	workers int
+	left    []string
 
 	off    bool // no further network runs on the device
 	trains bool // the last network runs on it
@@ -37,8 +39,8 @@ func (s *Session) Rows() rows.Device {
 }
 
 // OpenSession opens a device for a fit and runs a kernel there: a faulty card or driver that accepts every call and computes
-// nothing would train a network of zeros.
-func OpenSession(must bool) (*Session, error) {
+// nothing would train a network of zeros. That many workers prepare rows for it; 0: GOMAXPROCS.
+func OpenSession(must bool, workers int) (*Session, error) {
 	drv, err := Open()
 	if err != nil {
 		return nil, err
@@ -46,7 +48,9 @@ func OpenSession(must bool) (*Session, error) {
 	if err := computes(drv); err != nil {
 		return nil, errors.Join(err, drv.Close())
 	}
-	return NewSession(drv, must), nil
+	s := NewSession(drv, must)
+	s.workers = workers
+	return s, nil
 }
 
 // computes returns an error if the smallest of the kernels has a wrong result.
@@ -107,6 +111,7 @@ func take[T kernel.Float](s *Session, x []rows.Matrix[T], present [][]bool, use 
 	if len(x) > mostViews || slices.ContainsFunc(x, rows.IsSparse[T]) {
 		return nil, nil
 	}
+	use.Workers = s.workers
 	r, err := NewRows(s.drv, x, present, use)
 	if err != nil {
 		return nil, s.leave(err)

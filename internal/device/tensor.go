@@ -89,8 +89,8 @@ type span struct {
 	count      int     // number of these logarithms
 }
 
-func note[T kernel.Float](s *span, row []T) {
-	most := largest(row)
+// note adds a row with the given largest entry.
+func (s *span) note(most float64) {
 	s.most = max(s.most, most)
 	if most > 0 {
 		s.logs += math.Log2(most)

@@ -35,7 +35,7 @@ func TestTensorTimes(t *testing.T) {
 			}
 			var seen span
 			for i := range c.n {
-				note(&seen, x[i*ldx:(i+1)*ldx])
+				seen.note(largest(x[i*ldx : (i+1)*ldx]))
 			}
 			in, most := seen.scale(), 0.0
 			for _, e := range y {
@@ -96,7 +96,7 @@ func TestTensorSums(t *testing.T) {
 				}
 				var seen span
 				for i := range c.n {
-					note(&seen, x[i*ldx:(i+1)*ldx])
+					seen.note(largest(x[i*ldx : (i+1)*ldx]))
 				}
 				in, chunks, up := seen.scale(), ceil(c.n, c.chunk), put64(b, a)
 				if itself {
@@ -234,7 +234,7 @@ func TestRangeAndDeviceDecide(t *testing.T) {
 	} {
 		var s span
 		for _, row := range c.rows {
-			note(&s, row)
+			s.note(largest(row))
 		}
 		if s.scale() != c.scale {
 			t.Errorf("the scale of %v is %v, want %v", c.rows, s.scale(), c.scale)

@@ -1,8 +1,12 @@
 package device
 
 import (
+	"context"
+	"errors"
+
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
 )
 
 // constantPlaces holds the offsets of the constants of a pass in their array, in elements. All except P and dM are m×m with the
@@ -92,7 +96,13 @@ func (s *Shard[T]) upload(p *engine.Pass) (*constants, error) {
 	square(&c.ut, at.ut, p.U, true)
 	square(&c.r, at.r, p.R, false)
 	square(&c.u, at.u, p.U, false)
-	for v, w := range p.Views {
+	for _, w := range p.Views {
+		if w.DM != nil {
+			end = at.all
+		}
+	}
+	err := parallel.For(context.Background(), s.spec.Workers, views, func(_, v int) error {
+		w := &p.Views[v]
 		square(&c.k[v], at.k[v], w.K, true)
 		square(&c.s[v], at.s[v], w.S, true)
 		square(&c.c[v], at.c[v], w.C, true)
@@ -106,10 +116,11 @@ func (s *Shard[T]) upload(p *engine.Pass) (*constants, error) {
 		c.p[v], c.largestP[v] = place(at.p[v]), largest(w.P)
 		if w.DM != nil {
 			put(s.stage[at.dm[v]:], ldx, w.DM, m, d)
-			c.dm[v], c.largestDM[v], end = place(at.dm[v]), largest(w.DM), at.all
+			c.dm[v], c.largestDM[v] = place(at.dm[v]), largest(w.DM)
 		}
-	}
-	return c, s.k.drv.Upload(s.constant, rawBytes(s.stage[:end]))
+		return nil
+	})
+	return c, errors.Join(err, s.k.drv.Upload(s.constant, rawBytes(s.stage[:end])))
 }
 
 // put copies a (rows×columns) to dst, whose rows have the stride ld and zeros in the padding.

@@ -21,6 +21,7 @@ type Use struct {
 	Columns int  // the most that rows are multiplied by at a time
 	Keep    int  // the most scores that are found of a row at a time, by Nearest or Lowest
 	Sums    bool // whether GramTimes is asked for
+	Workers int  // goroutines that prepare rows for the device; 0: GOMAXPROCS
 }
 
 // Products are the products of rows that are on a device. Until Close they take its memory.
