@@ -10,6 +10,11 @@ enum { THREADS = 128, ROWS = THREADS / WARP };
   int lane = TID & (WARP - 1);                                                                                                  \
   if (row >= n) return
 
+// FOURS is every four elements of a row of row state that are this lane's, and four reads them: wide reads keep more of them on
+// their way.
+#define FOURS(j) for (int j = 4 * lane; j < ld; j += 4 * WARP)
+DEVICE real4 four(const real *a, long at) { return *(const real4 *)(a + at); }
+
 // ELEMENT is the number of this thread, one for each of n elements.
 #define ELEMENT(i, n)                                                                                                           \
   long i = (long)BX * THREADS + TID;                                                                                            \
@@ -32,9 +37,11 @@ KERNEL(THREADS) residual(double *q, u8 *direct, const double *norms, const real 
                          double share) {
   ROW(i, n);
   double s = 0;
-  for (int j = lane; j < ld; j += WARP) {
+  FOURS(j) {
     long at = i * ld + j;
-    s += (double)h[at] * ((double)k[at] - 2 * (double)y[at]);
+    real4 hs = four(h, at), ks = four(k, at), ys = four(y, at);
+#pragma unroll
+    for (int f = 0; f < 4; f++) s += (double)hs[f] * ((double)ks[f] - 2 * (double)ys[f]);
   }
   s = warp_sum(s);
   if (lane != 0) return;
@@ -154,11 +161,12 @@ KERNEL(THREADS) loss_terms(double *loss, int stride, real *factors, const double
 KERNEL(THREADS) add_residual(real *dst, int first, const real *c, const u8 *direct, const real *k, const real *y, int n, int ld) {
   ROW(i, n);
   real factor = direct[i] ? 0 : c[i];
-  for (int j = lane; j < ld; j += WARP) {
+  FOURS(j) {
     long at = i * ld + j;
-    real before = first ? 0 : dst[at];
-    if (factor != 0) before += factor * (k[at] - y[at]);
-    dst[at] = before;
+    real4 sum = {0, 0, 0, 0};
+    if (!first) sum = four(dst, at);
+    if (factor != 0) sum += factor * (four(k, at) - four(y, at));
+    *(real4 *)(dst + at) = sum;
   }
 }
 
@@ -185,11 +193,12 @@ KERNEL(THREADS) anchor_cotangent(real *dh, real *dt, const real *a, const real *
   }
   real e = t[i], rest = 1 - e;
   double s = 0;
-  for (int j = lane; j < ld; j += WARP) {
+  FOURS(j) {
     long at = i * ld + j;
-    real u = a[at], v = g[at];
-    s += (double)h[at] * ((double)v - 2 * (double)u);
-    dh[at] = dh[at] + e * u + rest * v;
+    real4 u = four(a, at), v = four(g, at), hs = four(h, at);
+    *(real4 *)(dh + at) = four(dh, at) + e * u + rest * v;
+#pragma unroll
+    for (int f = 0; f < 4; f++) s += (double)hs[f] * ((double)v[f] - 2 * (double)u[f]);
   }
   s = warp_sum(s);
   if (lane == 0) dt[i] -= (real)(s / 2);
@@ -223,14 +232,19 @@ KERNEL(THREADS) threshold_cotangent(real *g, real *sum, double *theta, int strid
   ROW(i, n);
   real weight = w[i];
   double s = 0;
-  for (int j = lane; j < ld; j += WARP) {
+  FOURS(j) {
     long at = i * ld + j;
-    u32 active = pattern[i * (ld / 4) + j / 4] >> (j & 3);
-    int up = active & 1, down = active >> 4 & 1;
-    real v = weight * dh[at], e = v * (real)(up + down);
-    g[at] = e;
-    if (sum) sum[at] = first ? e : sum[at] + e;
-    s += v * (real)(down - up);
+    u32 active = pattern[i * (ld / 4) + j / 4];
+    real4 v = weight * four(dh, at), e, before = {0, 0, 0, 0};
+    if (sum && !first) before = four(sum, at);
+#pragma unroll
+    for (int f = 0; f < 4; f++) {
+      int up = active >> f & 1, down = active >> (4 + f) & 1;
+      e[f] = v[f] * (real)(up + down);
+      s += v[f] * (real)(down - up);
+    }
+    *(real4 *)(g + at) = e;
+    if (sum) *(real4 *)(sum + at) = e + before;
   }
   s = warp_sum(s);
   if (lane == 0) theta[i * stride] = first ? s : theta[i * stride] + s;
@@ -291,12 +305,15 @@ KERNEL(THREADS) represent_cotangent(real *dt, real *carry, int first, real *dz, 
   ROW(i, n);
   real e = t[i], rest = 1 - e, factor = h ? minus[i] : 0;
   double s = 0;
-  for (int j = lane; j < ld; j += WARP) {
+  FOURS(j) {
     long at = i * ld + j;
-    real u = dz[at], v = zc[at];
-    s += (double)u * y[at] - (double)v * prev[at];
-    carry[at] = (first ? 0 : carry[at]) + rest * v;
-    if (h) dz[at] = e * u + factor * h[at];
+    real4 u = four(dz, at), v = four(zc, at), ys = four(y, at), before = four(prev, at), sum = rest * v, hs = {0, 0, 0, 0};
+    if (!first) sum += four(carry, at);
+    if (h) hs = four(h, at);
+    *(real4 *)(carry + at) = sum;
+    if (h) *(real4 *)(dz + at) = e * u + factor * hs;
+#pragma unroll
+    for (int f = 0; f < 4; f++) s += (double)u[f] * ys[f] - (double)v[f] * before[f];
   }
   s = warp_sum(s);
   if (lane == 0) dt[i] = (real)s;
