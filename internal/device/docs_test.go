@@ -38,7 +38,7 @@ func trialOfCard(t *testing.T) (lines []trialLine) {
 	return lines
 }
 
-// measured returns the seconds that an epoch of n samples has in each kernel, without the waiting after a launch, and those of the
+// measured returns the seconds of each kernel in an epoch of n samples, without the waiting after a launch, and the seconds of a
 // whole epoch on the card and on its CPU.
 func measured(t *testing.T, n int) (kernels map[string]float64, card, cpu float64) {
 	kernels, wait := map[string]float64{}, 0.0
@@ -82,10 +82,10 @@ func tables(t *testing.T) string {
 		}
 		ran, card, cpu := measured(t, c.spec.Samples)
 		fmt.Fprintf(&out, "\n### %s\n\n", c.name)
-		fmt.Fprintf(&out, "**%.1f ms measured** (the 16 cores beside the card: %.0f ms), %.1f ms counted, floor %.2f ms. Memory %.2f "+
-			"GiB. X is\n%.2f GB and read %d times in %d passes. %d launches; %d transfers of %.1f MB.\n\n", 1e3*card, 1e3*cpu,
-			1e3*e.Seconds(&H100), 1e3*e.Floor(&H100), gib(e.Memory), float64(e.X)/1e9, e.ReadsOfX, e.Passes, launches,
-			e.Transfers, float64(e.Moved)/1e6)
+		fmt.Fprintf(&out, "**%.1f ms measured** (16 cores beside the card: %.0f ms), %.1f ms counted, floor %.2f ms. Memory "+
+			"%.2f GiB. X is\n%.2f GB and read %d times in %d passes. %d launches; %d transfers of %.1f MB.\n\n",
+			1e3*card, 1e3*cpu, 1e3*e.Seconds(&H100), 1e3*e.Floor(&H100), gib(e.Memory), float64(e.X)/1e9, e.ReadsOfX,
+			e.Passes, launches, e.Transfers, float64(e.Moved)/1e6)
 		fmt.Fprintln(&out, "| kernel | launches | MB | algebra, GFLOP | executed, GFLOP | counted, ms | measured, ms |")
 		fmt.Fprintln(&out, "|---|---|---|---|---|---|---|")
 		others, small, rest, restRan := 0, 0, 0.0, 0.0

@@ -219,7 +219,8 @@ func (k *kernels[T]) fold(dst, part Ptr, parts, size int) {
 }
 
 func (k *kernels[T]) foldDoubles(dst, part Ptr, parts, size int) {
-	k.launch(k.products, "fold_doubles", [3]int{ceil(size, foldColumns), 1, 1}, foldThreads, 0, dst, part, int32(parts), int32(size))
+	k.launch(k.products, "fold_doubles", [3]int{ceil(size, foldColumns), 1, 1}, foldThreads, 0,
+		dst, part, int32(parts), int32(size))
 }
 
 // byRow launches a kernel that has a warp for each of n rows.

@@ -46,8 +46,8 @@ func (b batch) multiply(x, y linalg.Slot) {
 // fold sets squares to scale times the sums of the parts, and adds shift·I; with scales as kernels/polar.cu has them.
 func (b batch) fold(to, scales Ptr, scale, shift float64) {
 	w := b.views[0]
-	b.k.launch(b.module, "view_fold", [3]int{ceil(w.k*w.ldk, foldColumns), 1, len(b.views)}, foldThreads, 0, to, b.part, b.table, int32(w.at),
-		scales, int32(w.k), int32(w.ldk), int32(b.parts), scale, shift)
+	b.k.launch(b.module, "view_fold", [3]int{ceil(w.k*w.ldk, foldColumns), 1, len(b.views)}, foldThreads, 0,
+		to, b.part, b.table, int32(w.at), scales, int32(w.k), int32(w.ldk), int32(b.parts), scale, shift)
 }
 
 // times sets the matrices `to` to AᵀX for the squares at a.

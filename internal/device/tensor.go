@@ -118,8 +118,8 @@ func powerScale(x float64) float64 {
 	return math.Ldexp(1, e)
 }
 
-// largest returns the largest absolute value; NaN if an entry is NaN. Without their signs, floating-point numbers are in the order
-// of their bits, with NaN above all others. So no comparison of random signs is there to be mispredicted.
+// largest returns the largest absolute value; NaN if an entry is NaN. Without signs, floating-point numbers are in the order of
+// their bits, with NaN above all others. So the processor has no random signs to predict.
 func largest[T kernel.Float](x []T) float64 {
 	const sign = 1 << 63
 	var most [4]uint64
