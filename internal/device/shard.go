@@ -204,7 +204,7 @@ func (s *state) allocateWork(p *plan, mem *memory) {
 			widest = max(widest, halved(ldx))
 		}
 		s.hi, s.lo = mem.take(int64(p.m*widest)*2, "upper halves"), mem.take(int64(p.m*widest)*2, "lower halves")
-		s.maxima = mem.take(4*maximaBlocks, "largest values")
+		s.maxima = mem.take(2*4*maximaBlocks, "largest values")
 	}
 	s.valueParts = mem.take(int64(p.chunks*(views+1))*8, "row sums of the chunks")
 }

@@ -16,7 +16,7 @@ const (
 	// square of all entries is unsuitable: the largest entry is at most the root of their number times it, which few data that
 	// fit a device make 2¹⁵.)
 	widestRange = 1 << 15
-	// maximaBlocks is the number of blocks that search for the largest entry of row state.
+	// maximaBlocks is the number of blocks that search for the largest entry of row state, or of weights.
 	maximaBlocks = 256
 
 	tensorStep   = 32 // of the inner dimension
@@ -153,14 +153,19 @@ func (s *Shard[T]) tensorTimes(v int, out, b Ptr, most float64) {
 // tensorSums launches the sums (w ⊙ A)ᵀX of the parts of q; with the scale 0, X is A.
 func (s *Shard[T]) tensorSums(q sums, scale float64) {
 	p, t := &s.plan, tensorSumsTile(s.plan.m, s.k.drv.SharedMemory())
-	length := p.n * p.ld
-	share := ceil(length, maximaBlocks)
-	blocks := ceil(length, share)
 	if !s.measured {
-		s.k.launch(s.k.tensor, "largest", [3]int{blocks, 1, 1}, 256, 0, s.maxima, q.a, int64(length), int64(share))
+		s.k.largest(s.maxima, q.a, p.n*p.ld)
 	}
 	s.measured = true
+	if q.weight != 0 {
+		s.k.largest(s.maxima+4*maximaBlocks, q.weight, p.n)
+	}
 	s.k.launch(s.k.tensor, t.name, [3]int{ceil(q.d, t.columns), ceil(q.m, t.rows), ceil(q.n, q.chunk)}, t.block, t.shared,
 		q.part, q.a, int32(q.lda), q.weight, q.x, int32(q.ldx), int32(q.n), int32(q.m), int32(q.d), int32(q.chunk),
-		float32(scale), s.maxima, int32(blocks))
+		float32(scale), s.maxima, int32(maximaBlocks))
+}
+
+// largest sets the maxima at dst to the largest absolute values in shares of n elements.
+func (k *kernels[T]) largest(dst, a Ptr, n int) {
+	k.launch(k.tensor, "largest", [3]int{maximaBlocks, 1, 1}, 256, 0, dst, a, int64(n), int64(ceil(n, maximaBlocks)))
 }

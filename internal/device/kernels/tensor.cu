@@ -75,6 +75,16 @@ KERNEL(128) split_rows(u32 *hi, u32 *lo, const float *b, int ldb, int k, int kp,
   split(x, y, hi[at], lo[at]);
 }
 
+// warp_most returns the largest of the lanes' x.
+DEVICE float warp_most(float x) {
+#pragma unroll
+  for (int mask = WARP / 2; mask > 0; mask >>= 1) {
+    float y = __builtin_bit_cast(float, __nvvm_shfl_sync_bfly_i32(ALL, __builtin_bit_cast(u32, x), mask, WARP - 1));
+    x = y > x ? y : x;
+  }
+  return x;
+}
+
 // largest sets part[x] to the largest absolute value among the elements that block x reads, a share of n, infinite where one
 // is not finite.
 KERNEL(256) largest(float *part, const float *a, long n, long share) {
@@ -86,11 +96,7 @@ KERNEL(256) largest(float *part, const float *a, long n, long share) {
     m = x <= m ? m : x; // NaN becomes m, and stays
     m = m == m ? m : __builtin_bit_cast(float, 0x7f800000);
   }
-#pragma unroll
-  for (int mask = WARP / 2; mask > 0; mask >>= 1) {
-    float x = __builtin_bit_cast(float, __nvvm_shfl_sync_bfly_i32(ALL, __builtin_bit_cast(u32, m), mask, WARP - 1));
-    m = x > m ? x : m;
-  }
+  m = warp_most(m);
   if ((TID & (WARP - 1)) == 0) best[TID >> 5] = m;
   SYNC();
   if (TID != 0) return;
@@ -98,8 +104,7 @@ KERNEL(256) largest(float *part, const float *a, long n, long share) {
   part[BX] = m;
 }
 
-// power returns the power of two that takes x to [2¹³, 2¹⁴), or as near as there is one; 1 where x is not finite. Weights may be as
-// large as 3 before a half overflows.
+// power returns the power of two that takes x to [2¹³, 2¹⁴), or as near as there is one; 1 where x is not finite.
 DEVICE float power(float x) {
   int e = (int)(__builtin_bit_cast(u32, x) >> 23 & 255);
   if (e == 255 || e == 0) return e == 255 ? 1 : __builtin_bit_cast(float, 253u << 23);
@@ -216,8 +221,8 @@ TENSOR_TIMES(tensor_times_wide, 13, 8, 3)
 TENSOR_TIMES(tensor_times_lean, 13, 8, 2)
 TENSOR_TIMES(tensor_times_narrow, 2, 4, 3)
 
-// tensor_sums sets part z to (w ⊙ A)ᵀ·X (m×d, without gaps) over rows from z·chunk to (z+1)·chunk. in is the scale of X, that
-// of A follows from the maxima in `most`; 0: X is A. w may be null. A block makes 16·MT rows and 16·WARPS columns, 16 of
+// tensor_sums sets part z to (w ⊙ A)ᵀ·X (m×d, without gaps) over rows from z·chunk to (z+1)·chunk. in is the scale of X; 0: X is A.
+// The scale of w ⊙ A follows from the maxima of A in `most` and of w after them, as many of each. w may be null. A block makes 16·MT rows and 16·WARPS columns, 16 of
 // them each warp. Block (x, y, z): columns from 16·WARPS·x, rows from 16·MT·y. All warps need all of A, which the block splits into halves
 // once a step; what a warp needs of X it splits itself.
 template <int MT, int WARPS, int STAGES>
@@ -233,11 +238,14 @@ DEVICE void tensor_sums(float *part, const float *a, int lda, const float *w, co
   int corner = (lane % 8 + lane / 16 * 8) * LDH + lane / 8 % 2 * 4; // of the lane's row of four 8×8 matrices
   long lo = (long)BZ * chunk;
   int rows = n - lo < chunk ? (int)(n - lo) : chunk;
-  float top = 0;
-  for (int i = 0; i < maxima; i++) top = most[i] > top ? most[i] : top;
-  float own = power(top);
-  if (in == 0) in = own;
-  float back = (1 / own) * (1 / in);
+  float top = 0, heaviest = 1;
+  for (int i = lane; i < maxima; i += WARP) {
+    top = most[i] > top ? most[i] : top;
+    if (w) heaviest = most[maxima + i] > heaviest ? most[maxima + i] : heaviest;
+  }
+  top = warp_most(top), heaviest = warp_most(heaviest);
+  float own = power(top * heaviest);
+  if (in == 0) in = power(top);
   float c[MT][2][4];
 #pragma unroll
   for (int i = 0; i < MT; i++)
@@ -246,7 +254,7 @@ DEVICE void tensor_sums(float *part, const float *a, int lda, const float *w, co
 #pragma unroll
       for (int q = 0; q < 4; q++) c[i][j][q] = 0;
   int xr = tid / XQ, xq = tid % XQ * 4, ar = tid / AQ, aq = tid % AQ * 4;
-  const float *xp = x + (lo + xr) * ldx + col0 + xq, *ap = a + (lo + ar) * lda + row0 + aq;
+  const float *xp = x + (lo + xr) * ldx + col0 + xq, *ap = a + (lo + ar) * lda + row0 + aq, *wp = w + lo + tid;
   auto fetch = [&](int k, Stage &st) {
     int left = rows - k * BK;
 #pragma unroll
@@ -259,7 +267,7 @@ DEVICE void tensor_sums(float *part, const float *a, int lda, const float *w, co
       bool there = ar + r < left && row0 + aq < lda;
       if (aq < BM) copy_async(&st.a[(ar + r) * LDA + aq], there ? ap + (long)(k * BK + r) * lda : a, there ? 16 : 0);
     }
-    if (tid < BK) st.w[tid] = tid >= left ? 0 : w ? w[lo + k * BK + tid] * own : own;
+    if (tid < BK) st.w[tid] = tid >= left ? 0 : w ? wp[k * BK] * own : own;
   };
   int steps = (rows + BK - 1) / BK;
   for (int k = 0; k < STAGES - 1; k++) {
@@ -272,13 +280,14 @@ DEVICE void tensor_sums(float *part, const float *a, int lda, const float *w, co
     if (k + STAGES - 1 < steps) fetch(k + STAGES - 1, s[now == 0 ? STAGES - 1 : now - 1]);
     copies_commit();
     Stage &st = s[now];
-#pragma unroll
-    for (int r = tid / HQ; r < BK; r += THREADS / HQ) {
-      int q = tid % HQ;
-      if (q >= BM / 2) break;
-      real2 p = *(const real2 *)(st.a + r * LDA + 2 * q);
-      split(p[0] * st.w[r], p[1] * st.w[r], high[r * LDH + q], low[r * LDH + q]);
-    }
+    int q = tid % HQ;
+    if (q < BM / 2)
+#pragma unroll 4
+      for (int f = 0; f < BK * HQ / THREADS; f++) {
+        int r = tid / HQ + f * (THREADS / HQ);
+        real2 p = *(const real2 *)(st.a + r * LDA + 2 * q);
+        split(p[0] * st.w[r], p[1] * st.w[r], high[r * LDH + q], low[r * LDH + q]);
+      }
     SYNC();
 #pragma unroll
     for (int kk = 0; kk < BK; kk += 16) {
@@ -309,7 +318,7 @@ DEVICE void tensor_sums(float *part, const float *a, int lda, const float *w, co
       }
     }
   }
-  float *out = part + (long)BZ * m * d;
+  float *out = part + (long)BZ * m * d, back = (1 / own) * (1 / in);
 #pragma unroll
   for (int i = 0; i < MT; i++)
 #pragma unroll
