@@ -88,7 +88,7 @@ func TestTrialSteps(t *testing.T) {
 			[]string{"-step", "ceilings"}, &simdevice.Sim{},
 			[]string{"times_transposed_small, float32", "times_transposed_small, float64"}, exitOK,
 		},
-		"kernels":  {[]string{"-step", "kernels of 77"}, &simdevice.Sim{}, []string{"add_residual", "trust"}, exitOK},
+		"kernels":  {[]string{"-step", "kernels of 77"}, &simdevice.Sim{}, []string{"a launch of one thread", "trust"}, exitOK},
 		"wrong":    {[]string{"-step", "network of 77"}, &rough{}, []string{"77 × 43, m = 7, float32: loss", ""}, exitError},
 		"selftest": {[]string{"-selftest", "-json"}, &simdevice.Sim{}, []string{"77 × 43, m = 7, float32: loss", ""}, exitOK},
 	} {

@@ -288,7 +288,7 @@ func (d *cudaDriver) Zero(p Ptr, bytes int64) error {
 }
 
 func (d *cudaDriver) Load(text string) (Module, error) {
-	if m, ok := d.loaded[text]; ok {
+	if m, ok := d.loaded[text]; ok && d.context != 0 {
 		return m, nil
 	}
 	err := d.within("compiling PTX", func() error {

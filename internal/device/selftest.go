@@ -2,6 +2,7 @@ package device
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -177,12 +178,15 @@ func (t *trialNetwork) begin(
 		return nil, nil, err
 	}
 	net, err := engine.NewNet(t.spec, []engine.Shard{s}, engine.InOrder{}, t.start)
+	if err != nil {
+		return nil, nil, errors.Join(err, s.Close())
+	}
 	return net, func() error {
 		if _, err := net.Forward(ctx, t.q, true); err != nil {
 			return err
 		}
 		return net.Backward(ctx, 1, g)
-	}, err
+	}, nil
 }
 
 // epoch returns the outcomes of an epoch, and the median time of further epochs.

@@ -12,9 +12,9 @@ import (
 
 const (
 	// widestRange is the largest permitted ratio of the view's largest entry to the largest entry of a typical row, a geometric
-	// mean. The halves have an absolute error of 2⁻³⁸ of the largest entry, so that a typical row keeps 23 bits. (The root mean
-	// square of all entries is unsuitable: the largest entry is at most the root of their number times it, which few data that
-	// fit a device make 2¹⁵.)
+	// mean. The halves of small entries have an error of 2⁻³⁸ of the largest entry, so that a typical row keeps 22 bits or more.
+	// (The root mean square of all entries is unsuitable: the largest entry is at most the root of their number times it, which
+	// few data that fit a device make 2¹⁵.)
 	widestRange = 1 << 15
 	// maximaBlocks is the number of blocks that search for the largest entry of row state, or of weights.
 	maximaBlocks = 256

@@ -152,6 +152,29 @@ func TestTensorSums(t *testing.T) {
 	}
 }
 
+// Where the left factor is zero, the sums are zero, however large the weights are.
+func TestTensorSumsOfZeros(t *testing.T) {
+	const n, m = 40, 3
+	b := newBench[float32](t, &simdevice.Sim{})
+	x, w, ld := b.matrix(n, m, stride(m)), make([]float32, n), stride(m)
+	for i := range w {
+		w[i] = 1000
+	}
+	a, weight := put64(b, make([]float32, n*ld)), put64(b, w)
+	most, part := empty[float32](b, 2*maximaBlocks), empty[float32](b, m*m)
+	b.k.largest(most, a, n*ld)
+	b.k.largest(most+4*maximaBlocks, weight, n)
+	tl := narrowTensorSums
+	b.k.launch(b.k.tensor, tl.name, [3]int{1, 1, 1}, tl.block, tl.shared, part, a, int32(ld), weight, put64(b, x), int32(ld),
+		int32(n), int32(m), int32(m), int32(n), float32(1), most, int32(maximaBlocks))
+	b.ran(tl.name)
+	for i, e := range get[float32](b, part, m*m) {
+		if e != 0 {
+			t.Errorf("sum %d is %v", i, e)
+		}
+	}
+}
+
 func absolute(x []float32) {
 	for i, e := range x {
 		x[i] = max(e, -e)

@@ -19,8 +19,8 @@ KERNEL(64) view_products(real *part, int ldk, const real *base, const View *view
 }
 
 // view_fold sets matrix z of dst to scale·s³·(the sum of view z's parts) + shift·s·I, where s is scales[z], or 1 without scales.
-KERNEL(FOLDS *WARP) view_fold(real *dst, const real *part, const View *views, int first, const real *scales, int k, int ldk, int parts,
-                      real scale, real shift) {
+KERNEL(FOLDS *WARP) view_fold(real *dst, const real *part, const View *views, int first, const real *scales, int k, int ldk,
+                              int parts, real scale, real shift) {
   int i = column(), size = k * ldk, used = (int)((views[first + BZ].q + COLUMNS - 1) / COLUMNS);
   real sum = fold_column(part + (long)BZ * parts * size, used, size);
   if (TID >= WARP || i >= size) return;

@@ -235,7 +235,7 @@ template <typename P> DEVICE double tree_sum(const P *part, int parts, long stri
 #pragma unroll
   for (int j = 0; j < 7; j++) x[j] = j < rest ? part[(8 * (long)eights + j) * stride] : 0;
   bool any = rest > 0;
-  int after = rest & 4; // of the parts, one or two are left after four
+  int after = rest & 4; // four of the rest come first
   double one = (rest & 2) ? (after ? x[6] : x[2]) : (after ? x[4] : x[0]);
   double two = after ? (double)x[4] + x[5] : (double)x[0] + x[1];
   double four = ((double)x[0] + x[1]) + ((double)x[2] + x[3]);
@@ -257,7 +257,8 @@ enum { FOLDS = 8 };
 // column is the column of a thread of such a block.
 DEVICE int column() { return BX * WARP + TID % WARP; }
 
-// fold_column returns tree_sum in the first warp of the block, for a column below size. All threads of the block call it.
+// fold_column returns tree_sum in the first warp of the block, for a column below size and one part at least. All threads of the
+// block call it.
 template <typename P> DEVICE double fold_column(const P *part, int parts, int size) {
   static SHARED double sums[FOLDS][WARP];
   int lane = TID % WARP, warp = TID / WARP, share = 1, i = column();

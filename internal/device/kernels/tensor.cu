@@ -222,9 +222,9 @@ TENSOR_TIMES(tensor_times_lean, 13, 8, 2)
 TENSOR_TIMES(tensor_times_narrow, 2, 4, 3)
 
 // tensor_sums sets part z to (w ⊙ A)ᵀ·X (m×d, without gaps) over rows from z·chunk to (z+1)·chunk. in is the scale of X; 0: X is A.
-// The scale of w ⊙ A follows from the maxima of A in `most` and of w after them, as many of each. w may be null. A block makes 16·MT rows and 16·WARPS columns, 16 of
-// them each warp. Block (x, y, z): columns from 16·WARPS·x, rows from 16·MT·y. All warps need all of A, which the block splits into halves
-// once a step; what a warp needs of X it splits itself.
+// The scale of w ⊙ A follows from the maxima of A in `most`, and of w after them, if that is above 1; w may be null. A block makes
+// 16·MT rows and 16·WARPS columns, 16 of them each warp. Block (x, y, z): columns from 16·WARPS·x, rows from 16·MT·y. All warps need
+// all of A, which the block splits into halves once a step; what a warp needs of X it splits itself.
 template <int MT, int WARPS, int STAGES>
 DEVICE void tensor_sums(float *part, const float *a, int lda, const float *w, const float *x, int ldx, int n, int m, int d,
                         int chunk, float in, const float *most, int maxima) {
@@ -244,6 +244,7 @@ DEVICE void tensor_sums(float *part, const float *a, int lda, const float *w, co
     if (w) heaviest = most[maxima + i] > heaviest ? most[maxima + i] : heaviest;
   }
   top = warp_most(top), heaviest = warp_most(heaviest);
+  if (top < 0x1p-100f) top = 0x1p-100f; // or weights overflow where A is zero
   float own = power(top * heaviest);
   if (in == 0) in = power(top);
   float c[MT][2][4];

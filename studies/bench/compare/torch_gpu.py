@@ -1,4 +1,4 @@
-"""PyTorch's epochs on a GPU, for the two networks of 'largemvc device -trial' with times: the literal network of paper_model.py in
+"""PyTorch's epochs on a GPU, for the two largest networks of 'largemvc device -trial': the literal network of paper_model.py in
 float32 with Adam, without and with TF32. Needs torch. Every view is a mixture of m normal distributions.
 
 usage: python3 torch_gpu.py
