@@ -93,6 +93,9 @@ func TestNullCalls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if again, err := drv.Load(rowsFloat()); again != m || err != nil {
+		t.Errorf("the same text is module %d and then %d, %v", m, again, err)
+	}
 	one := Launch{Grid: [3]int{1, 1, 1}, Block: 32}
 	if err := drv.Launch(m, "trust", one, Ptr(1), int32(2), int64(3), float32(4), 5.0); err != nil {
 		t.Error(err)
@@ -119,6 +122,9 @@ func TestNullCalls(t *testing.T) {
 	}
 	if err := drv.Free(p); err == nil || !strings.Contains(err.Error(), "was closed") {
 		t.Errorf("a call after Close: %v", err)
+	}
+	if _, err := drv.Load(rowsFloat()); err == nil || !strings.Contains(err.Error(), "was closed") {
+		t.Errorf("kernels after Close: %v", err)
 	}
 }
 

@@ -78,7 +78,8 @@ func TestTensorSums(t *testing.T) {
 		for _, c := range []struct {
 			n, d, m, chunk int
 			a              float64
-		}{{1, 1, 1, 16, 1}, {77, 3, 7, 32, 1e-9}, {200, 70, 120, 64, 1e9}, {4096, 3, 2, 4096, 1}} {
+			heavy          float32
+		}{{1, 1, 1, 16, 1, 1}, {77, 3, 7, 32, 1e-9, 1000}, {200, 70, 120, 64, 1e9, 0.1}, {4096, 3, 2, 4096, 1, 1}} {
 			for mode := range 4 {
 				weighted, itself := mode&1 == 1, mode&2 == 2 // AᵀX, or AᵀA
 				b := newBench[float32](t, &simdevice.Sim{})
@@ -88,7 +89,7 @@ func TestTensorSums(t *testing.T) {
 					a[i] *= float32(c.a)
 				}
 				for i := range w { // a threshold below 0 gives weights above 1
-					w[i] *= 1000
+					w[i] *= c.heavy
 				}
 				if c.chunk == c.n { // sums cut towards zero would show
 					absolute(x)
@@ -171,6 +172,51 @@ func TestTensorSumsOfZeros(t *testing.T) {
 	for i, e := range get[float32](b, part, m*m) {
 		if e != 0 {
 			t.Errorf("sum %d is %v", i, e)
+		}
+	}
+}
+
+// The largest value is found wherever it lies, and a NaN is above all.
+func TestLargest(t *testing.T) {
+	for n := range 10 {
+		for at := range n {
+			x := make([]float32, n)
+			for i := range x {
+				x[i] = float32(i%3) - 1
+			}
+			for _, e := range []float32{-5, 5, float32(math.Inf(-1)), float32(math.NaN())} {
+				x[at] = e
+				want := math.Abs(float64(e))
+				if got := largest(x); got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
+					t.Errorf("the largest of %v is %v", x, got)
+				}
+			}
+		}
+	}
+	if got := largest([]float64{}); got != 0 {
+		t.Errorf("the largest of nothing is %v", got)
+	}
+}
+
+// Rows lie at their places for any number of goroutines, with zeros after them.
+func TestStrips(t *testing.T) {
+	const n, d, ld = 3*stripRows + 5, 5, 8
+	for _, workers := range []int{1, 3} {
+		b := newBench[float32](t, &simdevice.Sim{})
+		to := empty[float32](b, n*ld)
+		err := strips(b.k.drv, workers, to, n, ld, func(i int, row []float32) {
+			for j := range d {
+				row[j] = float32(1 + i*d + j)
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for at, x := range get[float32](b, to, n*ld) {
+			i, j := at/ld, at%ld
+			if want := float32(1+i*d+j) * float32(toInt(j < d)); x != want {
+				t.Fatalf("%d workers: element %d of row %d is %v, want %v", workers, j, i, x, want)
+			}
 		}
 	}
 }
