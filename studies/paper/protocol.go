@@ -321,7 +321,7 @@ func (c *course) readOut(ctx context.Context, epoch int, d *sets.Set, h mat.Matr
 }
 
 // errPython is an error of Python before the network is trained.
-var errPython = errors.New("python3 with PyTorch and scikit-learn is needed")
+var errPython = errors.New("python3 with PyTorch and scikit-learn, or results of it, are needed")
 
 // publishedNetwork trains the network of the published code.
 func publishedNetwork(ctx context.Context, s *study, d *sets.Set, draw int) (course, error) {
@@ -332,10 +332,18 @@ func publishedNetwork(ctx context.Context, s *study, d *sets.Set, draw int) (cou
 	return out, err
 }
 
+// hasPython returns an error if Python does not have the modules.
+func hasPython(ctx context.Context, modules string) error {
+	if text, err := exec.CommandContext(ctx, "python3", "-c", "import "+modules).CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %w %s", errPython, err, text)
+	}
+	return nil
+}
+
 // inPython runs a program for PyTorch with arguments, the files of the labels and of each view, and their sizes.
 func (s *study) inPython(ctx context.Context, d *sets.Set, code string, args ...string) (course, error) {
-	if text, err := exec.CommandContext(ctx, "python3", "-c", "import torch, sklearn").CombinedOutput(); err != nil {
-		return course{}, fmt.Errorf("%w: %w %s", errPython, err, text)
+	if err := hasPython(ctx, "torch, sklearn"); err != nil {
+		return course{}, err
 	}
 	folder, err := os.MkdirTemp("", "rival")
 	if err != nil {
@@ -363,16 +371,16 @@ func (s *study) inPython(ctx context.Context, d *sets.Set, code string, args ...
 	python := exec.CommandContext(ctx, "python3", args...)
 	python.Env = append(os.Environ(), "OMP_NUM_THREADS=1") // the sets are small
 	python.Stdin, python.Stderr = strings.NewReader(code), s.stderr
-	text, err := python.Output()
-	if err != nil {
-		return course{}, err
-	}
-	var out course
-	if err := json.Unmarshal(text, &out); err != nil {
-		return course{}, err
+	return readCourse(python.Output())
+}
+
+// readCourse reads what a program printed, with scores from 0 to 1.
+func readCourse(text []byte, err error) (out course, _ error) {
+	if err == nil {
+		err = json.Unmarshal(text, &out)
 	}
 	for i := range out.ACC {
 		out.ACC[i], out.Purity[i] = 100*out.ACC[i], 100*out.Purity[i]
 	}
-	return out, nil
+	return out, err
 }

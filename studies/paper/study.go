@@ -19,6 +19,7 @@ import (
 type study struct {
 	data, only, out, page string
 	without               string // experiments of all to leave out
+	elsewhere             string // folder of the results of another machine
 	draws                 int
 	epochs                int
 	limit                 int
@@ -44,6 +45,8 @@ func (s *study) register(f *flag.FlagSet) {
 		"of its "+
 		"name; what it holds above its first section is kept")
 	f.StringVar(&s.without, "without", "", "of all: experiments to leave out, separated by commas")
+	f.StringVar(&s.elsewhere, "elsewhere", "", "of rivals: a folder with METHOD-SET-DRAW.json, which contrastive.py "+
+		"printed on another machine; the program writes the data for it there, SET-DRAW.npz")
 	f.IntVar(&s.draws, "draws", 3, "draws of every setting; a draw is an order of the rows, a seed and, where there is one, "+
 		"a mask")
 	f.IntVar(&s.epochs, "epochs", 100, "epochs of training")

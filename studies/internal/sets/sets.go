@@ -47,6 +47,15 @@ func (d *Set) Matrices() []mat.Matrix {
 	return out
 }
 
+// WriteNPZ writes the views X0, X1, … and the classes y.
+func (d *Set) WriteNPZ(path string) error {
+	arrays := []dataset.Array{{Name: "y", Data: d.Labels}}
+	for v, m := range d.Values {
+		arrays = append(arrays, dataset.Array{Name: fmt.Sprintf("X%d", v), Shape: []int{m.N, m.D}, Data: m.X})
+	}
+	return dataset.WriteNPZ(path, true, arrays...)
+}
+
 // Pick returns the set of some of the samples.
 func (d *Set) Pick(rows []int) *Set {
 	views, labels := make([]Matrix, len(d.Values)), make([]int, len(rows))
