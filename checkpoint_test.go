@@ -87,7 +87,7 @@ func testResume(t *testing.T, neighbors int) {
 		},
 		"rmvc, masked":  {masked, paper(Config{Noise: &NoNoise{}, Anchor: &FixedAnchors{}})},
 		"start labels":  {masked, Config{Anchors: 4, StartLabels: labels}},
-		"start anchors": {views, Config{Anchors: 2, StartAnchors: anchors, Neighborhood: Neighborhood{Neighbors: None}}},
+		"start anchors": {views, Config{Anchors: 2, Start: StartPoint{Anchors: anchors}, Neighborhood: Neighborhood{Neighbors: None}}},
 		"early stop":    {views, Config{Tolerance: 5e-3, Patience: 8, Epochs: 60}},
 		"rotated":       {lowRankViews(90), Config{Neighborhood: Neighborhood{Neighbors: None}}},
 		"few columns":   {spreadViews(90), Config{Neighborhood: Neighborhood{Neighbors: None}}},

@@ -159,7 +159,7 @@ func represent[T kernel.Float](
 		if p.unfit == nil {
 			p.unfit = representBatches(ctx, views, in, net, p, out)
 		}
-		if p.unfit != nil {
+		if p.unfit != nil || net.config.Start.free() { // with new samples the network begins at H = 0 and E = 0
 			copyReads(net.reads, h, trust, kernel.Pad(p.config.Anchors))
 		}
 		return h, trust, nil
@@ -389,7 +389,7 @@ type Clustering struct {
 	// without noise module. Its range is 0 to 1 for ρ ≥ 0 with ReLU; with SELU it can be as low as −0.0507.
 	Trust [][]float64
 
-	// StartLabels has the initial clustering (n values, 0 to m−1). It is nil with StartAnchors, and if Config.FitSamples
+	// StartLabels has the initial clustering (n values, 0 to m−1). It is nil with Start.Anchors, and if Config.FitSamples
 	// trained on a part of the samples.
 	StartLabels []int
 	Timings     Timings

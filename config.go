@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"slices"
 
-	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 
 	"github.com/largemvc/largemvc/internal/structure"
@@ -38,9 +37,10 @@ type Config struct {
 	// one-hot matrix Z the first anchors are P_v = polar(ZᵀX_v). The final clusters are numbered by size all the same:
 	// score.Contingency.Match pairs them with StartLabels. On ranks, each gives its labels.
 	StartLabels []int
-	// StartAnchors are the first anchors, one m×d_v matrix per view in the coordinates of the preprocessed views. They
-	// require Neighborhood.Neighbors: None, and no StartLabels.
-	StartAnchors []mat.Matrix
+	// Start is the initial state of the network, E and P in the coordinates of the preprocessed views; default H = 0, E = 0 and
+	// anchors of the initial clustering. It requires Neighborhood.Neighbors: None. Anchors exclude StartLabels, H needs one of
+	// them, E needs noise. H and E exclude FitSamples and a GPU. On ranks, each gives H and E of its samples.
+	Start StartPoint `json:"-"`
 
 	// Known has the class of each sample (n values, 0 to c−1), −1 where it is not known; default nil. By these labels Fit gives
 	// all samples their classes (Clustering.Classes), and Predictor.Classify new ones. Clusters and H are as without,
@@ -72,7 +72,7 @@ type Config struct {
 
 	// FitSamples is the number of samples to train on, drawn by Seed; default all. All samples are then labelled in one pass.
 	// Fit draws three times and takes the draw whose initial clustering agrees best with the others, on up to 5,000 samples.
-	// With StartLabels or StartAnchors it draws once. The neighbours are landmarks unless Neighborhood.Exact is set.
+	// With StartLabels or Start.Anchors it draws once. The neighbours are landmarks unless Neighborhood.Exact is set.
 	FitSamples int
 
 	// NoStructure leaves out Structure, Confidence, Remoteness and Outlier of the Clustering.
@@ -274,7 +274,7 @@ func (c *Config) samples(n int) bool { return c.FitSamples > 0 && c.FitSamples <
 
 // comparesDraws says whether several draws of some of n samples are compared, by their starts.
 func (c *Config) comparesDraws(n int) bool {
-	return c.samples(n) && c.StartLabels == nil && c.StartAnchors == nil
+	return c.samples(n) && c.StartLabels == nil && c.Start.Anchors == nil
 }
 
 // trainedOn is the number of samples that are trained on, of n.

@@ -63,8 +63,8 @@ func TestConfigInJSON(t *testing.T) {
 	for want, c := range map[string]Config{
 		"Noise is a *largemvc.otherNoise":            {Noise: &otherNoise{Strength: 2}},
 		"Represent is a nil *largemvc.SoftThreshold": {Represent: (*SoftThreshold)(nil)},
-		"StartAnchors": {StartAnchors: []mat.Matrix{mat.NewDense(1, 1, nil)}},
-		"ExtraLoss":    {ExtraLoss: func(Network) (*gorgonia.Node, error) { return nil, nil }},
+		"Start has": {Start: StartPoint{H: mat.NewDense(1, 1, nil)}},
+		"ExtraLoss": {ExtraLoss: func(Network) (*gorgonia.Node, error) { return nil, nil }},
 	} {
 		if text, err := json.Marshal(c); err == nil || !strings.Contains(err.Error(), "largemvc: "+want) {
 			t.Errorf("%s, %v, want an error that says %q", text, err, want)
@@ -340,11 +340,11 @@ func TestTypedNils(t *testing.T) {
 		}, "largemvc: building the network: panic: no such thing"},
 		"start anchors that panic": {func() error {
 			_, err := fitAlone(ctx, []View{MatrixView(good).Named("pixels")}, Config{
-				Clusters: 2, StartAnchors: []mat.Matrix{stuckMatrix{good.Slice(0, 2, 0, 2)}},
+				Clusters: 2, Start: StartPoint{Anchors: []mat.Matrix{stuckMatrix{good.Slice(0, 2, 0, 2)}}},
 				Neighborhood: Neighborhood{Neighbors: None},
 			})
 			return err
-		}, "largemvc: row 1, column 0 of StartAnchors of view 0 (pixels) cannot be read: panic: no such row"},
+		}, "largemvc: row 1, column 0 of Start.Anchors of view 0 (pixels) cannot be read: panic: no such row"},
 		"data that panic": {func() error {
 			_, err := NewData(tensor.Float32, []mat.Matrix{good, stuckMatrix{good}}, nil)
 			return err

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"unsafe"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/known"
 	"github.com/largemvc/largemvc/internal/linalg"
@@ -159,7 +161,7 @@ func checkRanks(c *Config, views []View, whole bool) error {
 	}
 	measured := c.Preprocess == PreprocessBalanced || c.Preprocess == PreprocessZScore
 	for v, x := range views {
-		if x.in.Present != nil && c.StartAnchors == nil && c.Neighborhood.Neighbors == None {
+		if x.in.Present != nil && c.Start.Anchors == nil && c.Neighborhood.Neighbors == None {
 			bad("k-means does not run on rows that are partly absent, and %s has a mask: want neighbours (Neighborhood)",
 				x.in.Label(v))
 		}
@@ -201,13 +203,14 @@ func sameOnRanks(c *Config, views []View) ([]string, error) {
 	for _, name := range slices.Sorted(maps.Keys(flat)) {
 		out = append(out, name+" is "+flat[name])
 	}
-	for v, p := range c.StartAnchors {
+	for v, p := range c.Start.Anchors {
 		h := fnv.New64a()
 		for _, x := range linalg.Values(p) {
 			_ = binary.Write(h, binary.LittleEndian, x) // a hash has no errors
 		}
-		out = append(out, fmt.Sprintf("StartAnchors of view %d have the sum %x", v, h.Sum64()))
+		out = append(out, fmt.Sprintf("Start.Anchors of view %d have the sum %x", v, h.Sum64()))
 	}
+	out = append(out, fmt.Sprint("Start.H is given: ", c.Start.H != nil), fmt.Sprint("Start.E is given: ", c.Start.E != nil))
 	return out, nil
 }
 
@@ -243,9 +246,9 @@ func checkNeighbors(c *Config) (errs []error) {
 	switch {
 	case h.Neighbors == None && c.Preprocess == PreprocessBoth:
 		errs = append(errs, errors.New("largemvc: PreprocessBoth needs neighbours (Neighborhood)"))
-	case h.Neighbors != None && c.StartAnchors != nil:
-		errs = append(errs, errors.New("largemvc: StartAnchors need Neighborhood.Neighbors: None: with neighbours the "+
-			"network's inputs have coordinates of their own"))
+	case h.Neighbors != None && (c.Start.Anchors != nil || c.Start.free()):
+		errs = append(errs, errors.New("largemvc: Start needs Neighborhood.Neighbors: None: with neighbours the network's inputs "+
+			"have coordinates of their own"))
 	}
 	return errs
 }
@@ -283,8 +286,8 @@ func startsBelowZero(name string, value float64, unconstrained bool) error {
 
 // checkGivenStart reports what is wrong with given labels and anchors.
 func checkGivenStart(c *Config, n int, views []View) (errs []error) {
-	if c.StartLabels != nil && c.StartAnchors != nil {
-		errs = append(errs, errors.New("largemvc: StartLabels and StartAnchors exclude each other"))
+	if c.StartLabels != nil && c.Start.Anchors != nil {
+		errs = append(errs, errors.New("largemvc: StartLabels and Start.Anchors exclude each other"))
 	}
 	if c.StartLabels != nil && len(c.StartLabels) != n && c.Machine.Comm == nil { // joinRanks has compared those of a rank
 		errs = append(errs, fmt.Errorf("largemvc: %d StartLabels for %d samples", len(c.StartLabels), n))
@@ -295,23 +298,57 @@ func checkGivenStart(c *Config, n int, views []View) (errs []error) {
 			break
 		}
 	}
-	if c.StartAnchors != nil && len(c.StartAnchors) != len(views) {
-		return append(errs, fmt.Errorf("largemvc: StartAnchors has %d views, want %d", len(c.StartAnchors), len(views)))
+	if views == nil { // of a file
+		return errs
 	}
-	for v, p := range c.StartAnchors {
-		if p == nil || MatrixView(p).err != nil { // a nil pointer to a matrix, for one
-			errs = append(errs, fmt.Errorf("largemvc: StartAnchors of %s are nil", views[v].in.Label(v)))
+	return append(errs, errors.Join(checkStartPoint(c, views)...))
+}
+
+// checkStartPoint reports what is wrong with a given initial state. On ranks the views have the samples of one rank.
+func checkStartPoint(c *Config, views []View) (errs []error) {
+	s := c.Start
+	bad := func(text string) { errs = append(errs, errors.New("largemvc: "+text)) }
+	if s.free() && c.FitSamples > 0 {
+		bad("Start.H and Start.E are for all samples: leave out FitSamples")
+	}
+	if s.H != nil && s.Anchors == nil && c.StartLabels == nil {
+		bad("Start.H needs the anchors that its columns stand for: set Start.Anchors or StartLabels")
+	}
+	if _, encoded := c.Represent.(Encoder); s.E != nil && encoded {
+		bad("Start.E is for views, not for the codes of an Encoder")
+	}
+	if s.E != nil && c.noiseless() {
+		bad("Start.E needs noise, and Noise is NoNoise")
+	}
+	return append(errs, checkStartSizes(c, views)...)
+}
+
+// checkStartSizes reports matrices of a given initial state of other sizes, or with entries that cannot be read or are not finite.
+func checkStartSizes(c *Config, views []View) (errs []error) {
+	s, n := c.Start, views[0].in.Rows
+	check := func(name string, x mat.Matrix, rows, columns int) error {
+		if x == nil || MatrixView(x).err != nil { // a nil pointer to a matrix, for one
+			return fmt.Errorf("largemvc: %s is nil", name)
+		}
+		if r, d := x.Dims(); r != rows || d != columns {
+			return fmt.Errorf("largemvc: %s is %d×%d, want %d×%d", name, r, d, rows, columns)
+		}
+		return checkEntries(name, x, !c.Float64)
+	}
+	if s.H != nil {
+		errs = append(errs, check("Start.H", s.H, n, c.Anchors))
+	}
+	for _, f := range []struct {
+		name string
+		list []mat.Matrix
+		rows int
+	}{{"Start.Anchors", s.Anchors, c.Anchors}, {"Start.E", s.E, n}} {
+		if f.list != nil && len(f.list) != len(views) {
+			errs = append(errs, fmt.Errorf("largemvc: %s has %d views, want %d", f.name, len(f.list), len(views)))
 			continue
 		}
-		if r, d := p.Dims(); r != c.Anchors || d != views[v].in.Cols {
-			errs = append(errs, fmt.Errorf(
-				"largemvc: StartAnchors of %s are %d×%d, want %d×%d",
-				views[v].in.Label(v), r, d, c.Anchors, views[v].in.Cols,
-			))
-			continue
-		}
-		if err := checkEntries("StartAnchors of "+views[v].in.Label(v), p, !c.Float64); err != nil {
-			return append(errs, err)
+		for v, x := range f.list {
+			errs = append(errs, check(f.name+" of "+views[v].in.Label(v), x, f.rows, views[v].in.Cols))
 		}
 	}
 	return errs

@@ -56,7 +56,7 @@ func moduleType(m Module) string {
 // is the caller's own: the other ranks, and paths of the machine that trains, which say nothing to who gets the model.
 func withoutData(c *Config) Config {
 	out := *c
-	out.StartLabels, out.StartAnchors, out.Progress, out.ExtraLoss, out.Machine.Comm = nil, nil, nil, nil, nil
+	out.StartLabels, out.Start, out.Progress, out.ExtraLoss, out.Machine.Comm = nil, StartPoint{}, nil, nil, nil
 	out.Known, out.Checkpoint.Path, out.Optimizer.Solver = nil, "", nil
 	return out
 }
@@ -93,13 +93,12 @@ type configText struct {
 }
 
 // MarshalJSON writes the fields by name, options by name and modules with their type. UnmarshalJSON reads the result.
-// Progress and Machine, except Machine.Workers, are omitted. A custom module, StartAnchors, ExtraLoss or
+// Progress and Machine, except Machine.Workers, are omitted. A custom module, Start, ExtraLoss or
 // Optimizer.Solver is an error that names the field.
 func (c Config) MarshalJSON() ([]byte, error) {
 	var errs []error
-	if c.StartAnchors != nil {
-		errs = append(errs, errors.New("largemvc: StartAnchors have no form in JSON: leave them out, and set them "+
-			"again after reading"))
+	if c.Start.free() || c.Start.Anchors != nil {
+		errs = append(errs, errors.New("largemvc: Start has no form in JSON: leave it out, and set it again after reading"))
 	}
 	if c.ExtraLoss != nil {
 		errs = append(errs, errors.New("largemvc: ExtraLoss has no form in JSON: leave it out, and set it again after "+

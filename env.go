@@ -199,10 +199,25 @@ func (e Env) claim() error {
 	return nil
 }
 
-// StartPoint is the initial state of a network. The initial E is 0.
+// StartPoint is the initial state of a network: P(0), H(0) and E(0) of the paper. They are constants: nothing learns them.
+//
+// H and E enter the first layer alone, as H·R and as Z_v = (X_v − E_v)·P_vᵀ. Rows of absent views are ignored. A Predictor begins
+// at H = 0 and E = 0 with new samples, and with the training samples too.
 type StartPoint struct {
 	Anchors []mat.Matrix // anchors P_v of each view (m×d_v)
 	H       mat.Matrix   // representation (n×m); nil means zero
+	E       []mat.Matrix // noise E_v of each view (n×d_v); nil means zero
+}
+
+// free says whether H or E are given.
+func (s StartPoint) free() bool { return s.H != nil || s.E != nil }
+
+// states is the number of n×m matrices in which a network holds H and E.
+func (s StartPoint) states() int {
+	if s.H == nil {
+		return len(s.E)
+	}
+	return 1 + len(s.E)
 }
 
 // check compares the sizes with those of e and looks for entries that are not finite in its type.
@@ -220,10 +235,26 @@ func (s StartPoint) check(e Env, encoded bool) error {
 			return err
 		}
 	}
-	if s.H == nil {
-		return nil
+	if s.H != nil {
+		if err := checkStart("the starting H", s.H, e.Samples, e.Anchors, e.Of == tensor.Float32); err != nil {
+			return err
+		}
 	}
-	return checkStart("the starting H", s.H, e.Samples, e.Anchors, e.Of == tensor.Float32)
+	switch {
+	case s.E == nil:
+		return nil
+	case len(s.E) != e.Views:
+		return fmt.Errorf("largemvc: starting E for %d views, data of %d", len(s.E), e.Views)
+	case encoded:
+		return errors.New("largemvc: a starting E is for views, not for the codes of an Encoder: leave out StartPoint.E")
+	}
+	for v, x := range s.E {
+		what := fmt.Sprintf("the starting E of view %d", v)
+		if err := checkStart(what, x, e.Samples, e.Dims[v], e.Of == tensor.Float32); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func checkStart(what string, x mat.Matrix, rows, columns int, single bool) error {

@@ -36,11 +36,39 @@ func TestFitErrors(t *testing.T) {
 	for i := range shared {
 		shared[i] = float32(i * i % 7)
 	}
+	p := []mat.Matrix{mat.NewDense(2, 4, nil), mat.NewDense(2, 3, nil)}
+	e := []mat.Matrix{mat.NewDense(10, 4, nil), mat.NewDense(10, 3, nil)}
+	from := func(s StartPoint) Config { return paper(Config{Clusters: 2, Start: s}) }
 	for name, x := range map[string]struct {
 		views  []View
 		config Config
 		want   []string
 	}{
+		"start H and neighbours": {
+			good, Config{Clusters: 2, StartLabels: make([]int, 10), Start: StartPoint{H: e[0]}},
+			[]string{"Start needs Neighborhood.Neighbors: None"},
+		},
+		"start H without anchors": {
+			good, from(StartPoint{H: mat.NewDense(10, 2, nil)}), []string{"Start.H needs the anchors", "StartLabels"},
+		},
+		"start H's n": {good, from(StartPoint{Anchors: p, H: mat.NewDense(9, 2, nil)}), []string{"H is 9×2, want 10×2"}},
+		"nil start H": {good, from(StartPoint{Anchors: p, H: (*mat.Dense)(nil)}), []string{"Start.H is nil"}},
+		"few start E": {good, from(StartPoint{E: e[:1]}), []string{"Start.E has 1 views, want 2"}},
+		"start E's d": {good, from(StartPoint{E: []mat.Matrix{e[0], e[0]}}), []string{"E of view 1 is 10×4, want 10×3"}},
+		"start E's NaN": {
+			good[:1], from(StartPoint{E: []mat.Matrix{mat.NewDense(10, 4, slices.Repeat([]float64{nan}, 40))}}),
+			[]string{"row 0, column 0 of Start.E of view 0", "NaN"},
+		},
+		"start E, no noise": {
+			good, paper(Config{Clusters: 2, Noise: &NoNoise{}, Start: StartPoint{E: e}}), []string{"Start.E needs noise"},
+		},
+		"start E of samples": {
+			good, paper(Config{Clusters: 2, FitSamples: 5, Start: StartPoint{E: e}}), []string{"Start.H and Start.E", "FitSamples"},
+		},
+		"start E on a GPU": {
+			good, paper(Config{Clusters: 2, Start: StartPoint{E: e}, Machine: machine.Options{Device: machine.CUDA}}),
+			[]string{"cannot run on a GPU", "Start.H or Start.E is for the CPU"},
+		},
 		"no views":    {nil, two, []string{"no views"}},
 		"zero view":   {[]View{{}}, two, []string{"view 0"}},
 		"nil matrix":  {[]View{MatrixView(nil)}, two, []string{"view 0", "nil"}},
@@ -112,7 +140,7 @@ func TestFitErrors(t *testing.T) {
 			[]string{"Clusters is 99", "Reduction is 7", "the scale of ρ of input 0 is -8"},
 		},
 		"both starts": {
-			good, Config{Clusters: 1, StartLabels: make([]int, 10), StartAnchors: make([]mat.Matrix, 2)},
+			good, Config{Clusters: 1, StartLabels: make([]int, 10), Start: StartPoint{Anchors: make([]mat.Matrix, 2)}},
 			[]string{"exclude"},
 		},
 		"few start labels": {good, Config{Clusters: 2, StartLabels: make([]int, 9)}, []string{"9 StartLabels", "10"}},
@@ -121,25 +149,25 @@ func TestFitErrors(t *testing.T) {
 			[]string{"StartLabels[3] is 2"},
 		},
 		"few start anchors": {
-			good, Config{Clusters: 2, StartAnchors: []mat.Matrix{mat.NewDense(2, 4, nil)}},
+			good, Config{Clusters: 2, Start: StartPoint{Anchors: []mat.Matrix{mat.NewDense(2, 4, nil)}}},
 			[]string{"1 views, want 2"},
 		},
 		"start anchors' d": {
 			good,
-			Config{Clusters: 2, StartAnchors: []mat.Matrix{mat.NewDense(2, 4, nil), mat.NewDense(2, 4, nil)}},
+			Config{Clusters: 2, Start: StartPoint{Anchors: []mat.Matrix{mat.NewDense(2, 4, nil), mat.NewDense(2, 4, nil)}}},
 			[]string{"view 1", "2×4", "2×3"},
 		},
 		"start anchors' NaN": {
 			good[:1],
-			Config{Clusters: 1, StartAnchors: []mat.Matrix{mat.NewDense(1, 4, []float64{0, nan, 0, 0})}},
+			Config{Clusters: 1, Start: StartPoint{Anchors: []mat.Matrix{mat.NewDense(1, 4, []float64{0, nan, 0, 0})}}},
 			[]string{"view 0", "NaN", "row 0, column 1"},
 		},
 		"start anchors beyond float32": {
 			[]View{good[1], good[0].Named("pixels")}, Config{
-				Clusters: 2, Neighborhood: Neighborhood{Neighbors: None}, StartAnchors: []mat.Matrix{
+				Clusters: 2, Neighborhood: Neighborhood{Neighbors: None}, Start: StartPoint{Anchors: []mat.Matrix{
 					mat.NewDense(2, 3, nil), mat.NewDense(2, 4, []float64{0, 1, 0, 0, 0, 0, -1e300, 0}),
-				},
-			}, []string{"row 1, column 2 of StartAnchors of view 1 (pixels) is -1e+300", "float32", "3.4e+38", "Float64"},
+				}},
+			}, []string{"row 1, column 2 of Start.Anchors of view 1 (pixels) is -1e+300", "float32", "3.4e+38", "Float64"},
 		},
 		"values beyond float32": {
 			good, Config{
@@ -153,12 +181,12 @@ func TestFitErrors(t *testing.T) {
 		"nil start matrix": {
 			good[:1], Config{
 				Clusters: 1, Neighborhood: Neighborhood{Neighbors: None},
-				StartAnchors: []mat.Matrix{(*mat.Dense)(nil)},
+				Start: StartPoint{Anchors: []mat.Matrix{(*mat.Dense)(nil)}},
 			},
-			[]string{"StartAnchors", "view 0"},
+			[]string{"Start.Anchors", "view 0"},
 		},
 		"nil start anchors": {
-			good[:1], Config{Clusters: 1, StartAnchors: []mat.Matrix{nil}}, []string{"StartAnchors", "view 0"},
+			good[:1], Config{Clusters: 1, Start: StartPoint{Anchors: []mat.Matrix{nil}}}, []string{"Start.Anchors", "view 0"},
 		},
 
 		"neighbours": {
@@ -203,8 +231,8 @@ func TestFitErrors(t *testing.T) {
 		},
 		"anchors and neighbours": {
 			good,
-			Config{Clusters: 2, StartAnchors: []mat.Matrix{mat.NewDense(2, 4, nil), mat.NewDense(2, 3, nil)}},
-			[]string{"StartAnchors need Neighborhood.Neighbors: None"},
+			Config{Clusters: 2, Start: StartPoint{Anchors: []mat.Matrix{mat.NewDense(2, 4, nil), mat.NewDense(2, 3, nil)}}},
+			[]string{"Start needs Neighborhood.Neighbors: None"},
 		},
 
 		"extra loss fails": {

@@ -208,7 +208,7 @@ func TestFitOptions(t *testing.T) {
 			}
 			anchors = append(anchors, mat.NewDense(4, d, x))
 		}
-		checkOption(t, Config{Anchors: 4, StartAnchors: anchors, Neighborhood: Neighborhood{Neighbors: None}}, false)
+		checkOption(t, Config{Anchors: 4, Start: StartPoint{Anchors: anchors}, Neighborhood: Neighborhood{Neighbors: None}}, false)
 	})
 }
 

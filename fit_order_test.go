@@ -349,7 +349,7 @@ func TestRotationChoice(t *testing.T) {
 		"few epochs":    {Config{Epochs: 1}, []int{40, 0, 9}},
 		"untrained":     {Config{Epochs: None}, []int{0, 0, 0}},
 		"extra loss":    {Config{ExtraLoss: nothing}, []int{0, 0, 0}},
-		"given anchors": {Config{StartAnchors: given}, []int{0, 0, 0}},
+		"given anchors": {Config{Start: StartPoint{Anchors: given}}, []int{0, 0, 0}},
 		"given labels":  {Config{StartLabels: classes}, []int{40, 0, 9}},
 		"overwritten":   {Config{Machine: machine.Options{Overwrite: true}}, []int{40, 0, 9}},
 	} {

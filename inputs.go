@@ -25,7 +25,7 @@ func startOf[T kernel.Float](c *Config, group *ranks.Group, in *prepared[T], see
 		Score: scoreOf(c, in, c.Anchors), Seed: seed, Workers: c.Machine.Workers,
 		Group: group,
 	}
-	for _, p := range c.StartAnchors { // Given anchors forbid a rotation.
+	for _, p := range c.Start.Anchors { // Given anchors forbid a rotation.
 		out.Anchors = append(out.Anchors, linalg.Values(p))
 	}
 	return out

@@ -13,6 +13,7 @@ import (
 	"github.com/largemvc/largemvc/internal/unfold"
 	"github.com/largemvc/largemvc/internal/view"
 
+	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 )
 
@@ -51,6 +52,7 @@ type Model[R Represent, N Noise, A Anchor] struct {
 	again  bool            // nothing of it is kept from pass to pass
 	net    unfold.Network
 	learn  gorgonia.Nodes
+	noise  []mat.Matrix // the initial E; nil: 0
 }
 
 // LargeMvCNet is the network of the paper. AMvC-Net is Model[*SoftThreshold, *NoNoise, *Procrustes], and RMvC-Net is
@@ -96,7 +98,7 @@ func (m *Model[R, N, A]) initialise(e Env, data *Data, start StartPoint) error {
 	if err != nil {
 		return err
 	}
-	m.env, m.data, m.net = e, data, net
+	m.env, m.data, m.net, m.noise = e, data, net, start.E
 	return nil
 }
 
@@ -277,7 +279,7 @@ func (m *Model[R, N, A]) Dot() string {
 }
 
 // ERows sets dst to the rows [lo, hi) of E_v = diag(1−t)(X_v − H·P_v) of layer l (row-major, (hi−lo)×d_v), from the values of
-// the last run and the P_v of layer l−1. Absent rows are zero, and so is layer 0.
+// the last run and the P_v of layer l−1. Layer 0 is the start. Absent rows are zero.
 func (m *Model[R, N, A]) ERows(l, v, lo, hi int, dst []float64) error {
 	if err := m.inRange(l, 0, v); err != nil {
 		return err
@@ -289,12 +291,17 @@ func (m *Model[R, N, A]) ERows(l, v, lo, hi int, dst []float64) error {
 	if want := (hi - lo) * columns; len(dst) != want {
 		return fmt.Errorf("largemvc: room for %d values of E, want %d", len(dst), want)
 	}
-	if l == 0 {
+	switch {
+	case l == 0 && m.noise == nil:
 		clear(dst)
-		return nil
-	}
-	if err := m.net.ERows(l, v, lo, hi, dst); err != nil {
-		return fmt.Errorf("largemvc: %w", err)
+	case l == 0:
+		for i := lo; i < hi; i++ {
+			mat.Row(dst[(i-lo)*columns:(i-lo+1)*columns], i, m.noise[v])
+		}
+	default:
+		if err := m.net.ERows(l, v, lo, hi, dst); err != nil {
+			return fmt.Errorf("largemvc: %w", err)
+		}
 	}
 	for i := lo; i < hi; i++ {
 		if !m.data.Present(i, v) {

@@ -343,6 +343,17 @@ func randomNetwork(seed uint64, n, m, layers int, dims []int, act Activation, ma
 	return c
 }
 
+// randomNoise is an E of half the size of the views.
+func randomNoise(seed uint64, views []mat.Matrix) (e []*mat.Dense) {
+	rng := rand.New(rand.NewPCG(seed, 11))
+	for _, x := range views {
+		n := mat.DenseCopyOf(x)
+		n.Apply(func(_, _ int, a float64) float64 { return a * rng.Float64() / 2 }, n)
+		e = append(e, n)
+	}
+	return e
+}
+
 // setRandom gives learnable nodes values that leave no threshold idle. Equal names get equal values.
 func setRandom(t testing.TB, seed uint64, nodes gorgonia.Nodes) {
 	for _, n := range nodes {
@@ -371,7 +382,10 @@ func TestLazyAgainstLiteral(t *testing.T) {
 		seed := rapid.Uint64().Draw(rt, "seed")
 		c := randomNetwork(seed, n, m, layers, dims, act, len(dims) > 1 && rapid.Bool().Draw(rt, "masked"))
 		variant := rapid.SampledFrom(goldenVariants).Draw(rt, "variant")
-		lit := newLiteral(variant, act, false, layers, c.views, c.present, c.start, nil)
+		if variant == "full" && rapid.Bool().Draw(rt, "E") {
+			c.noise = randomNoise(seed, c.views)
+		}
+		lit := newLiteral(variant, act, false, layers, c.views, c.present, c.start, c.noise)
 		setRandom(t, seed, lit.learnables())
 		want := gradients(t, lit.mean, lit.learnables())
 		if !lit.wellConditioned(t) {
@@ -419,7 +433,11 @@ func (c *goldenModel) buildRandom(t *testing.T, variant string, perModule bool) 
 		variant, &SoftThreshold{Activation: c.act}, &RowShrink{Activation: c.act}, &Procrustes{}, ReductionMean,
 		perModule,
 	)
-	if err := net.Build(Env{G: gorgonia.NewGraph(), Layers: c.layers}, data, c.start); err != nil {
+	start := c.start
+	for _, e := range c.noise {
+		start.E = append(start.E, e)
+	}
+	if err := net.Build(Env{G: gorgonia.NewGraph(), Layers: c.layers}, data, start); err != nil {
 		t.Fatal(err)
 	}
 	return net

@@ -2,13 +2,16 @@ package largemvc
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/largemvc/largemvc/comm"
 	"github.com/largemvc/largemvc/internal/testrig/optest"
 
 	"gonum.org/v1/gonum/mat"
@@ -88,9 +91,15 @@ func (c *goldenModel) build(t *testing.T, variant string, of tensor.Dtype, r Red
 	if err != nil {
 		t.Fatal(err)
 	}
+	start := c.start
+	for _, e := range c.noise {
+		if variant == "full" { // in the others E is 0 throughout
+			start.E = append(start.E, e)
+		}
+	}
 	soft, noise := &SoftThreshold{Activation: c.act, Unconstrained: true}, &RowShrink{Activation: c.act, Unconstrained: true}
 	net := variantOf(variant, soft, noise, &Procrustes{Detach: detach}, r, perModule)
-	if err := net.Build(Env{G: gorgonia.NewGraph(), Layers: c.layers}, data, c.start); err != nil {
+	if err := net.Build(Env{G: gorgonia.NewGraph(), Layers: c.layers}, data, start); err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range net.Learnables() {
@@ -213,23 +222,14 @@ func eachPath(t *testing.T, f func(t *testing.T, perModule bool)) {
 // goldenTolerance is relative to the largest entry of an array.
 const goldenTolerance = 1e-10
 
-// TestGoldenModels compares values, loss and gradients of every case that starts from E = 0, in float64. (Those that do
-// not are a matter of the literal graph, see TestLiteralGolden.)
+// TestGoldenModels compares values, loss and gradients of every case in float64.
 func TestGoldenModels(t *testing.T) {
-	cases := 0
 	for _, c := range goldenModels(t) {
-		if c.noise != nil {
-			continue
-		}
-		cases++
 		for _, variant := range goldenVariants {
 			t.Run(c.name+"/"+variant, func(t *testing.T) {
 				eachPath(t, func(t *testing.T, perModule bool) { c.check(t, variant, perModule) })
 			})
 		}
-	}
-	if cases != 14 && testutil.Slow {
-		t.Errorf("%d golden models start from E = 0, want 14", cases)
 	}
 }
 
@@ -498,4 +498,78 @@ func TestPerModule(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A fit from a given start has the same losses and H with the modules' ops and, but for rounding, in float32; on ranks, and with
+// rows that are read, to the bit. It goes on from a checkpoint if it gets the same start.
+func TestFitFromStartAllWays(t *testing.T) {
+	const n = 2500
+	g, views, c := freeStart(n, 6, 4)
+	want := mustFit(t, views, c)
+	if change := want.Loss[0] - last(want.Loss); change < 1e-6 {
+		t.Fatalf("the loss fell by %v", change)
+	}
+	modules, single := c, c
+	modules.Machine.PerModule, single.Float64 = true, false
+	for name, x := range map[string]struct {
+		c         Config
+		tolerance float64
+	}{"modules": {modules, 1e-12}, "float32": {single, 1e-4}} {
+		got := mustFit(t, views, x.c)
+		if e := optest.Worst(got.Loss, want.Loss); e > x.tolerance || !mat.EqualApprox(got.H, want.H, 10*x.tolerance) {
+			var d mat.Dense
+			d.Sub(got.H, want.H)
+			t.Errorf("%s: losses differ by %.1e, H by %.1e", name, e, mat.Max(&d)-mat.Min(&d))
+		}
+	}
+	read := slices.Clone(views)
+	for v, x := range views {
+		values := toFloat32(mat.DenseCopyOf(g.views[v]).RawMatrix().Data)
+		read[v] = RowsView(&heldRows{n: n, d: x.in.Cols, x: values}).WithPresent(x.in.Present)
+	}
+	if got := mustFit(t, read, c); !slices.Equal(got.Loss, want.Loss) || !mat.Equal(got.H, want.H) {
+		t.Error("other losses or H of rows that are read")
+	}
+	parts := make([]*Clustering, 2)
+	var ranks sync.WaitGroup
+	for r, world := range comm.Local(2) {
+		lo, hi, own := 1024*r, []int{1024, n}[r], c
+		own.Machine.Comm, own.Start.H, own.Start.E = world, rowsOf(c.Start.H, lo, hi), nil
+		var rows []View
+		for v, x := range views {
+			rows = append(rows, MatrixView(rowsOf(g.views[v], lo, hi)).WithPresent(x.in.Present[lo:hi]))
+			own.Start.E = append(own.Start.E, rowsOf(c.Start.E[v], lo, hi))
+		}
+		ranks.Go(func() {
+			var err error
+			if parts[r], err = fitAlone(context.Background(), rows, own); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if ranks.Wait(); !t.Failed() {
+		for r, part := range parts {
+			h := rowsOf(want.H, 1024*r, []int{1024, n}[r])
+			if !slices.Equal(part.Loss, want.Loss) || !mat.Equal(part.H, h) {
+				t.Errorf("rank %d: other losses or H", r)
+			}
+		}
+	}
+	path := killed(t, views, c, 0, 2)
+	sameResult(t, want, mustResume(t, views, path, func(r *Config) { r.Start.H, r.Start.E = c.Start.H, c.Start.E }))
+	for name, change := range map[string]func(*Config){
+		"nothing": nil, "H alone": func(r *Config) { r.Start.H = c.Start.H },
+		"another H": func(r *Config) { r.Start.H, r.Start.E = mat.NewDense(n, 3, nil), c.Start.E },
+	} {
+		if _, err := Resume(context.Background(), views, path, change); err == nil ||
+			!strings.Contains(err.Error(), "the training had another Start.H or Start.E") {
+			t.Errorf("resumed with %s: %v", name, err)
+		}
+	}
+}
+
+// rowsOf are the rows [lo, hi) of a matrix.
+func rowsOf(x mat.Matrix, lo, hi int) mat.Matrix {
+	_, d := x.Dims()
+	return mat.DenseCopyOf(x).Slice(lo, hi, 0, d)
 }

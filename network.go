@@ -79,7 +79,7 @@ func newNetworkOn[T kernel.Float](
 	}
 	env := Env{G: g, Layers: c.Layers, Of: data.of, Workers: c.Machine.Workers, Seed: c.Seed + uint64(r.Restart)}
 	t.model.device, t.model.idle, t.model.again = on, in.Idle, in.again
-	if err := t.model.Build(env, data, StartPoint{Anchors: anchors}); err != nil {
+	if err := t.model.Build(env, data, StartPoint{anchors, c.Start.H, c.Start.E}); err != nil {
 		return nil, err
 	}
 	t.fused, t.onDevice = t.model.fused(), on.Trains()

@@ -146,7 +146,7 @@ func (p *Predictor) String() string {
 	return text
 }
 
-// Config returns the configuration of the fit, with its defaults and copies of its modules. StartLabels, StartAnchors,
+// Config returns the configuration of the fit, with its defaults and copies of its modules. StartLabels, Start,
 // Known, Progress, ExtraLoss, Optimizer.Solver, Checkpoint.Path and Machine.Comm are not kept.
 func (p *Predictor) Config() Config {
 	c := p.config

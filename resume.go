@@ -83,7 +83,7 @@ func (s *resumed) allows(c *Config) error {
 	if err := sameSettings(s.config, c); err != nil {
 		return err
 	}
-	same := slices.EqualFunc(s.config.StartAnchors, c.StartAnchors, func(a, b mat.Matrix) bool { return mat.Equal(a, b) })
+	same := slices.EqualFunc(s.config.Start.Anchors, c.Start.Anchors, func(a, b mat.Matrix) bool { return mat.Equal(a, b) })
 	if !same || !slices.Equal(s.config.StartLabels, c.StartLabels) {
 		return errors.New("the start cannot change")
 	}
@@ -181,7 +181,7 @@ func resumedFrom(content *checkpoint.Content) (*resumed, error) {
 	}
 	c.StartLabels = fit.StartLabels
 	for v, p := range fit.StartAnchors {
-		c.StartAnchors = append(c.StartAnchors, mat.NewDense(c.Anchors, fit.Views[v].Features, p))
+		c.Start.Anchors = append(c.Start.Anchors, mat.NewDense(c.Anchors, fit.Views[v].Features, p))
 	}
 	out := &resumed{config: c, foreign: types, fit: fit, state: train.State{Next: state.Next}}
 	if out.state.Current, err = train.Restored(state.Current); err != nil {
@@ -225,6 +225,10 @@ func newSaver(ctx context.Context, with processes, views []view.View, c *Config,
 	if err != nil {
 		return nil, err
 	}
+	free, err := sumOfStart(ctx, group, c)
+	if err != nil {
+		return nil, err
+	}
 	if from != nil {
 		whole := slices.Clone(views) // of all ranks
 		for v := range whole {
@@ -235,6 +239,9 @@ func newSaver(ctx context.Context, with processes, views []view.View, c *Config,
 		}
 		if from.fit.Known != sumOfKnown(c) {
 			return nil, errors.New("largemvc: resuming: the training had other known labels in its loss; give it the same Known")
+		}
+		if from.fit.Free != free {
+			return nil, errors.New("largemvc: resuming: the training had another Start.H or Start.E; give it the same")
 		}
 		from.keep(group, views[0].Rows)
 	}
@@ -257,9 +264,9 @@ func newSaver(ctx context.Context, with processes, views []view.View, c *Config,
 	}
 	s := &saver{path: c.Checkpoint.Path, team: team, parts: group != nil, fit: checkpoint.Fit{
 		Config: config, Samples: group.Total(views[0].Rows), Views: checkpoint.Views(views), Fingerprint: sum,
-		ExtraLoss: c.ExtraLoss != nil, Known: sumOfKnown(c), Anchors: c.Anchors, StartLabels: labels,
+		ExtraLoss: c.ExtraLoss != nil, Known: sumOfKnown(c), Free: free, Anchors: c.Anchors, StartLabels: labels,
 	}}
-	for _, p := range c.StartAnchors {
+	for _, p := range c.Start.Anchors {
 		s.fit.StartAnchors = append(s.fit.StartAnchors, linalg.Values(p))
 	}
 	return s, nil
@@ -271,6 +278,21 @@ func sumOfKnown(c *Config) string {
 		return ""
 	}
 	return fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, c.Known)))
+}
+
+// sumOfStart identifies a given H and E of the start, of all ranks; "": there are none.
+func sumOfStart(ctx context.Context, group *ranks.Group, c *Config) (string, error) {
+	if !c.Start.free() {
+		return "", nil
+	}
+	var given []view.View
+	if c.Start.H != nil {
+		given = append(given, MatrixView(c.Start.H).in)
+	}
+	for _, x := range c.Start.E {
+		given = append(given, MatrixView(x).in)
+	}
+	return view.Fingerprint(ctx, group, given, c.Machine.Workers)
 }
 
 // setInputs tells the number of the network's inputs, which must be that of the training from which the fit goes on, if there
@@ -408,7 +430,7 @@ func (s *resumed) keep(group *ranks.Group, n int) {
 
 // relabel finds the labels of the start that a checkpoint of several processes does not have; find returns them for a restart.
 func (s *resumed) relabel(m *meter.Meter, c *Config, find func(restart int) ([]int, error)) error {
-	if s == nil || !c.beginsAtStart() || len(c.StartAnchors) > 0 {
+	if s == nil || !c.beginsAtStart() || len(c.Start.Anchors) > 0 {
 		return nil
 	}
 	found := map[int][]int{}

@@ -246,6 +246,9 @@ func (r *run) forCPU(must bool) error {
 	if !c.stock() {
 		return errors.New("modules that are not from this package are trained on the CPU")
 	}
+	if c.Start.free() {
+		return errors.New("a given Start.H or Start.E is for the CPU")
+	}
 	for v, x := range views {
 		if x.Sparse != nil && c.Neighborhood.Neighbors == None {
 			return fmt.Errorf("%s is sparse, and without neighbours sparse views are trained on the CPU", x.Label(v))

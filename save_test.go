@@ -156,7 +156,7 @@ func fillValue(t *testing.T, name string, v reflect.Value, excepted []string) {
 // Every field of Config is in a model file, except what the comment of saveConfig says.
 func TestConfigIsSaved(t *testing.T) {
 	var c Config
-	fillValue(t, "", reflect.ValueOf(&c).Elem(), []string{"Represent", "Noise", "Anchor", "StartLabels", "StartAnchors", "Known",
+	fillValue(t, "", reflect.ValueOf(&c).Elem(), []string{"Represent", "Noise", "Anchor", "StartLabels", "Start", "Known",
 		"Progress", "ExtraLoss", "Optimizer.Solver", "Machine.Overwrite", "Machine.PerModule", "Machine.MaxMemory",
 		"Machine.Device", "Machine.Comm", "Checkpoint.Path"})
 	c.Represent = &SoftThreshold{Theta0: 0.1, Lipschitz: 2, Activation: SELU, OneSided: true, Unconstrained: true, Fixed: true}

@@ -32,10 +32,10 @@ func smoothOptions(c *Config, group *ranks.Group) smooth.Options {
 	}
 }
 
-// mayRotate reports whether views of low rank may be trained in fewer columns. This changes the result by rounding alone. Given
-// anchors need not lie in the span of the rows, an ExtraLoss sees the anchors, and an untrained network is not worth the search.
+// mayRotate reports whether views of low rank may be trained in fewer columns. This changes the result by rounding alone. A given
+// start need not lie in the span of the rows, an ExtraLoss sees the anchors, and an untrained network is not worth the search.
 func mayRotate(c *Config) bool {
-	return c.StartAnchors == nil && !perModule(c) && c.ExtraLoss == nil && c.Epochs != None
+	return c.Start.Anchors == nil && !c.Start.free() && !perModule(c) && c.ExtraLoss == nil && c.Epochs != None
 }
 
 // rotateOptions returns the settings that internal/prepare needs to rotate views.
@@ -62,7 +62,8 @@ func planOf(c *Config, views []view.View, all int) *plan.Fit {
 	out := &plan.Fit{
 		Views: views, Kinds: len(c.Preprocess.kind().Parts()), Neighbors: c.hasNeighborLoss(), HeldOut: c.hasHeldOutLoss(),
 		Spec: engineSpec(c, views[0].Rows, nil, c.Machine.Workers), Float64: c.Float64, Custom: perModule(c),
-		Whole:  perModule(c) || c.ExtraLoss != nil,
+		Whole:  perModule(c) || c.ExtraLoss != nil || c.Start.free(),
+		Start:  c.Start.states(),
 		Epochs: c.Epochs, KMeansStarts: c.KMeansStarts, Unit: !c.PlainReadOut,
 		Keeps: c.mayKeep(), Clusters: c.Clusters,
 		Chooses: trainedOn(c, all) <= sharedReadOut && !c.beginsAtStart(), Hashed: c.Checkpoint.Path != "",

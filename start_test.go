@@ -140,7 +140,7 @@ func TestGivenStarts(t *testing.T) {
 	for v, d := range dims {
 		given[v] = mat.NewDense(d, c, testutil.Counts(d, c, 7)).T() // neither orthonormal nor laid out in rows
 	}
-	begin, _ = firstAnchors(t, views, Config{Clusters: c, StartAnchors: given, Float64: true})
+	begin, _ = firstAnchors(t, views, Config{Clusters: c, Start: StartPoint{Anchors: given}, Float64: true})
 	for v, d := range dims {
 		if begin.Labels != nil || !mat.Equal(mat.NewDense(c, d, begin.Anchors[v]), given[v]) {
 			t.Errorf("the anchors of view %d are not those that were given", v)
@@ -491,76 +491,73 @@ func reread(t *testing.T, p *Predictor) *Predictor {
 	return out
 }
 
-// Fit says what misleads: a feature that decides alone, in the standardisations that leave it its scale, and a view that is
-// another one, or a multiple.
-func TestNotesOnViewsThatMislead(t *testing.T) {
-	const n, d = 700, 8
-	x, _ := blobs(n, 3, 0.8, 31, d, d, 5)
-	changed := func(f func(j int, value float64) float64) []float64 {
-		out := slices.Clone(x[0])
-		for i := range out {
-			out[i] = f(i%d, out[i])
-		}
-		return out
-	}
-	loud := changed(func(j int, value float64) float64 {
-		if j == 5 {
-			return 1e6 * value
-		}
-		return value
-	})
-	twice := changed(func(_ int, value float64) float64 { return -2.5 * value })
-	double := [][]float64{x[0], x[1], x[0], twice}
-	const decides = "feature 5 has "
-	for p, want := range map[Preprocess]bool{
-		PreprocessSample: true, PreprocessUnit: true, None: true, PreprocessZScore: false, PreprocessBalanced: false,
-		PreprocessBoth: false,
-	} {
-		for _, neighbors := range []int{0, None} {
-			c := Config{Clusters: 3, Epochs: 1, Preprocess: p, Neighborhood: Neighborhood{Neighbors: neighbors}}
-			if p == PreprocessBoth && neighbors == None {
-				continue
-			}
-			got := strings.Join(mustFit(t, float64Views([][]float64{x[1], loud}, d, d), c).Notes, "\n")
-			if strings.Contains(got, "view 1: "+decides) != want {
-				t.Errorf("%v, neighbours %d: the notes are %q", p, neighbors, got)
-			}
-		}
-	}
-	for kind, make := range map[string]func(v, d int, x []float64) View{
-		"dense":   func(_, d int, x []float64) View { return DenseView(n, d, x) },
-		"float32": func(_, d int, x []float64) View { return DenseView(n, d, toFloat32(x)) },
-		"outside": func(_, d int, x []float64) View { return RowsView(&heldRows{n: n, d: d, x: toFloat32(x)}) },
-	} {
-		var views []View
-		for v, x := range double {
-			views = append(views, make(v, d, x))
-		}
-		inPlace := paper(Config{Machine: machine.Options{Overwrite: true}})
-		for _, c := range []Config{{}, paper(Config{}), {FitSamples: 300}, inPlace} {
-			c.Clusters, c.Epochs = 3, 1
-			views := slices.Clone(views)
-			if c.Machine.Overwrite {
-				for v := range views {
-					views[v] = make(v, d, slices.Clone(double[v]))
-				}
-			}
-			got := mustFit(t, views, c).Notes
-			copied, scaled := "view 2 has the values of view 0", "view 3 is -2.5 times view 0"
-			if len(got) != 2 || !strings.HasPrefix(got[0], copied) || !strings.HasPrefix(got[1], scaled) {
-				t.Errorf("%s, %+v: the notes are %q", kind, c, got)
-			}
-		}
-	}
-	if got := mustFit(t, float64Views(x, d, d, 5), Config{Clusters: 3, Epochs: 1}).Notes; got != nil {
-		t.Errorf("the notes are %q", got)
-	}
-}
-
 func toFloat32(x []float64) []float32 {
 	out := make([]float32, len(x))
 	for i, value := range x {
 		out[i] = float32(value)
 	}
 	return out
+}
+
+// freeStart is a random network with absent views, its views (in float32's numbers), and the configuration of a fit from its P and
+// H and from an E.
+func freeStart(n int, dims ...int) (g *goldenModel, views []View, c Config) {
+	g = randomNetwork(5, n, 3, 2, dims, ReLU, true)
+	start := g.start
+	for v, x := range g.views {
+		e, present := mat.NewDense(n, dims[v], nil), make([]bool, n)
+		for i := range n {
+			for j := range dims[v] {
+				e.Set(i, j, math.Sin(float64(i*dims[v]+j)))
+				x.(*mat.Dense).Set(i, j, float64(float32(x.At(i, j))))
+			}
+			present[i] = g.present[i][v]
+		}
+		views, start.E = append(views, MatrixView(x).WithPresent(present)), append(start.E, e)
+	}
+	return g, views, Config{
+		Clusters: 3, Layers: 2, Epochs: 4, Float64: true, Preprocess: None, Start: start,
+		Neighborhood: Neighborhood{Neighbors: None}, Represent: &SoftThreshold{Lipschitz: 2},
+	}
+}
+
+// The first layer is 1/V Σ_v S_θ(H(0)·R + (X_v − E_v(0))·P_vᵀ·U), with the views that a sample has.
+func TestFitFromStart(t *testing.T) {
+	g, views, c := freeStart(40, 6, 4)
+	c.Layers, c.Epochs = 1, None
+	got := mustFit(t, views, c)
+	want := mat.NewDense(40, 3, nil)
+	for i := range 40 {
+		count := 0.0
+		for v := range views {
+			if !g.present[i][v] {
+				continue
+			}
+			count++
+			var x, z mat.VecDense
+			x.SubVec(mat.DenseCopyOf(g.views[v]).RowView(i), mat.DenseCopyOf(c.Start.E[v]).RowView(i))
+			z.MulVec(c.Start.Anchors[v], &x)
+			for j := range 3 { // R and U are I/2
+				a := c.Start.H.At(i, j)/2 + z.AtVec(j)/2
+				want.Set(i, j, want.At(i, j)+math.Copysign(max(math.Abs(a)-defaultTheta, 0), a))
+			}
+		}
+		for j := range 3 {
+			want.Set(i, j, want.At(i, j)/count)
+		}
+	}
+	if !mat.EqualApprox(got.H, want, 1e-12) {
+		t.Error("H of the first layer differs from its formula")
+	}
+	for name, change := range map[string]func(*Config){
+		"H": func(c *Config) { c.Start.H = nil }, "E": func(c *Config) { c.Start.E = nil },
+	} {
+		other := c
+		if change(&other); mat.EqualApprox(mustFit(t, views, other).H, want, 1e-3) {
+			t.Errorf("%s has no effect", name)
+		}
+	}
+	labels := c
+	labels.Start.Anchors, labels.StartLabels = nil, slices.Repeat([]int{0, 1, 2, 2}, 10)
+	mustFit(t, views, labels)
 }

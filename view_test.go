@@ -17,6 +17,7 @@ import (
 	"github.com/largemvc/largemvc/internal/safetensors"
 	"github.com/largemvc/largemvc/internal/testrig/testutil"
 	"github.com/largemvc/largemvc/internal/view"
+	"github.com/largemvc/largemvc/machine"
 	"github.com/largemvc/largemvc/neighbor"
 )
 
@@ -428,5 +429,71 @@ func TestTooManyStepsWhereSamplesLackViews(t *testing.T) {
 		}
 		config.Neighborhood.Steps = 100
 		mustFit(t, c.views, config)
+	}
+}
+
+// Fit says what misleads: a feature that decides alone, in the standardisations that leave it its scale, and a view that is
+// another one, or a multiple.
+func TestNotesOnViewsThatMislead(t *testing.T) {
+	const n, d = 700, 8
+	x, _ := blobs(n, 3, 0.8, 31, d, d, 5)
+	changed := func(f func(j int, value float64) float64) []float64 {
+		out := slices.Clone(x[0])
+		for i := range out {
+			out[i] = f(i%d, out[i])
+		}
+		return out
+	}
+	loud := changed(func(j int, value float64) float64 {
+		if j == 5 {
+			return 1e6 * value
+		}
+		return value
+	})
+	twice := changed(func(_ int, value float64) float64 { return -2.5 * value })
+	double := [][]float64{x[0], x[1], x[0], twice}
+	const decides = "feature 5 has "
+	for p, want := range map[Preprocess]bool{
+		PreprocessSample: true, PreprocessUnit: true, None: true, PreprocessZScore: false, PreprocessBalanced: false,
+		PreprocessBoth: false,
+	} {
+		for _, neighbors := range []int{0, None} {
+			c := Config{Clusters: 3, Epochs: 1, Preprocess: p, Neighborhood: Neighborhood{Neighbors: neighbors}}
+			if p == PreprocessBoth && neighbors == None {
+				continue
+			}
+			got := strings.Join(mustFit(t, float64Views([][]float64{x[1], loud}, d, d), c).Notes, "\n")
+			if strings.Contains(got, "view 1: "+decides) != want {
+				t.Errorf("%v, neighbours %d: the notes are %q", p, neighbors, got)
+			}
+		}
+	}
+	for kind, make := range map[string]func(v, d int, x []float64) View{
+		"dense":   func(_, d int, x []float64) View { return DenseView(n, d, x) },
+		"float32": func(_, d int, x []float64) View { return DenseView(n, d, toFloat32(x)) },
+		"outside": func(_, d int, x []float64) View { return RowsView(&heldRows{n: n, d: d, x: toFloat32(x)}) },
+	} {
+		var views []View
+		for v, x := range double {
+			views = append(views, make(v, d, x))
+		}
+		inPlace := paper(Config{Machine: machine.Options{Overwrite: true}})
+		for _, c := range []Config{{}, paper(Config{}), {FitSamples: 300}, inPlace} {
+			c.Clusters, c.Epochs = 3, 1
+			views := slices.Clone(views)
+			if c.Machine.Overwrite {
+				for v := range views {
+					views[v] = make(v, d, slices.Clone(double[v]))
+				}
+			}
+			got := mustFit(t, views, c).Notes
+			copied, scaled := "view 2 has the values of view 0", "view 3 is -2.5 times view 0"
+			if len(got) != 2 || !strings.HasPrefix(got[0], copied) || !strings.HasPrefix(got[1], scaled) {
+				t.Errorf("%s, %+v: the notes are %q", kind, c, got)
+			}
+		}
+	}
+	if got := mustFit(t, float64Views(x, d, d, 5), Config{Clusters: 3, Epochs: 1}).Notes; got != nil {
+		t.Errorf("the notes are %q", got)
 	}
 }

@@ -82,7 +82,7 @@ type starter struct {
 // where classes are of very different sizes: docs/expect.md has figures. It takes 2.5 times as long as the default's start, and
 // about nine times where stabilities are needed.
 //
-// The configuration needs neighbours, and must have neither StartLabels nor StartAnchors, FitSamples or Machine.Comm. If ctx
+// The configuration needs neighbours, and must have neither StartLabels nor Start.Anchors, FitSamples or Machine.Comm. If ctx
 // ends, Start returns its error. Equal seeds and data give equal bits.
 func Start(ctx context.Context, views []largemvc.View, config largemvc.Config) (largemvc.Config, *Starts, error) {
 	out := config
@@ -151,8 +151,8 @@ func checkStart(views []largemvc.View, config largemvc.Config) error {
 	switch {
 	case config.Neighborhood.Neighbors == largemvc.None:
 		return errors.New("choose: without neighbours there is one start alone: want Neighborhood.Neighbors above 0")
-	case config.StartLabels != nil || config.StartAnchors != nil:
-		return errors.New("choose: the start is given by StartLabels or StartAnchors: leave them out to have it chosen")
+	case config.StartLabels != nil || config.Start.Anchors != nil:
+		return errors.New("choose: the start is given by StartLabels or Start: leave them out to have it chosen")
 	case config.FitSamples != 0:
 		return errors.New("choose: a start is chosen for all samples: FitSamples is set")
 	case config.Machine.Comm != nil:

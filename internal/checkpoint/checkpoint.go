@@ -25,6 +25,7 @@ type Fit struct {
 	Fingerprint string
 	ExtraLoss   bool
 	Known       string // identifies the known labels in the loss; "": there are none
+	Free        string // identifies a given H and E of the start; "": there are none
 
 	Anchors      int         // m
 	StartLabels  []int       // as given
@@ -110,8 +111,8 @@ func Write(path string, fit *Fit, state State) error {
 func encode(fit *Fit, state State) (*safetensors.File, error) {
 	about := savedState{
 		Samples: fit.Samples, Views: fit.Views, Inputs: fit.Inputs, Fingerprint: fit.Fingerprint, ExtraLoss: fit.ExtraLoss,
-		Known: fit.Known,
-		Next:  state.Next, Current: state.Current.saved(), Best: state.Best.saved(),
+		Known: fit.Known, Free: fit.Free,
+		Next: state.Next, Current: state.Current.saved(), Best: state.Best.saved(),
 	}
 	switch {
 	case fit.StartLabels != nil:

@@ -21,6 +21,7 @@ type savedState struct {
 	Fingerprint string    `json:"fingerprint"`
 	ExtraLoss   bool      `json:"extra_loss"`
 	Known       string    `json:"known,omitempty"`
+	Free        string    `json:"start_state,omitempty"`
 	StartGiven  string    `json:"start_given"` // "", "labels" or "anchors"
 	Next        int       `json:"next"`
 	Current     *savedRun `json:"current"`
@@ -133,7 +134,8 @@ func (c *Content) Decode(network Network) (*Fit, State, error) {
 	}
 	fit := &Fit{
 		Config: c.Config, Samples: state.Samples, Views: state.Views, Inputs: state.Inputs,
-		Fingerprint: state.Fingerprint, ExtraLoss: state.ExtraLoss, Known: state.Known, Anchors: network.Anchors,
+		Fingerprint: state.Fingerprint, ExtraLoss: state.ExtraLoss, Known: state.Known, Free: state.Free,
+		Anchors: network.Anchors,
 	}
 	in := &file.Tensors{File: c.file}
 	switch state.StartGiven {

@@ -145,6 +145,8 @@ func (s *Memory[T]) backwardRepresent(p *Pass, pk *panels[T], w *scratch[T], acc
 		}
 		switch {
 		case acc == nil:
+		case l == 1:
+			kernel.TMulAdd(c, m, m, s.firstClean(w, v, lo, y), ld, w.g, ld, acc.u, m)
 		case !noisy:
 			kernel.TMulAdd(c, m, m, y, ld, w.g, ld, acc.u, m)
 		default:

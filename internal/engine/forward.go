@@ -4,7 +4,7 @@ import "github.com/largemvc/largemvc/internal/kernel"
 
 // forward is layer l on one block of rows:
 //
-//	A_v = H_{l−1} R + Z_v U      Z_v = t Y_v + (1−t) H_{l−1} C_v
+//	A_v = H_{l−1} R + Z_v U      Z_v = t Y_v + (1−t) H_{l−1} C_v, in layer 1 Y_v − E_0v P_0vᵀ
 //	H_l = Σ_v b_v S_θ(A_v) / Σ_v b_v
 //	r_i = ‖x_i − h_i P‖          t = 1 − σ(r−ρ)/r where r > ρ, else 1
 //	M  += diag(b t H)ᵀ X         W += diag(b(1−t) H)ᵀ H
@@ -29,6 +29,9 @@ func (s *Memory[T]) forward(p *Pass, pk *panels[T], w *scratch[T], acc *chunkSum
 			kernel.Mul(c, prev, ld, &pk.views[v].c, w.z, ld, false)
 			kernel.RowLerp(w.z, y, w.z, s.trust[l-1][v][lo:hi], ld)
 			z = w.z
+		}
+		if l == 1 {
+			z = s.firstClean(w, v, lo, y)
 		}
 		s.threshold(p, pk, w, v, lo, hi, prev != nil, z, h)
 	}
@@ -55,6 +58,18 @@ func (s *Memory[T]) forward(p *Pass, pk *panels[T], w *scratch[T], acc *chunkSum
 		s.correlate(acc, v, lo, hi, a)
 		kernel.TMulAdd(c, m, m, w.rest, ld, h, ld, acc.w[v], m)
 	}
+}
+
+// firstClean returns Z_v of layer 1, Y − E_0·P_0ᵀ of the rows from lo on: y itself for E_0 = 0.
+func (s *Memory[T]) firstClean(w *scratch[T], v, lo int, y []T) []T {
+	if s.noise == nil {
+		return y
+	}
+	z, noise := w.z[:len(y)], s.noise[v][lo*s.ld:]
+	for i, a := range y {
+		z[i] = a - noise[i]
+	}
+	return z
 }
 
 // maskedRows returns diag(b)·h, h itself where all samples have the view.

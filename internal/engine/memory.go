@@ -2,13 +2,11 @@ package engine
 
 import "github.com/largemvc/largemvc/internal/kernel"
 
-// StateBytes is the memory of a shard's row state for n rows of elements of the given size.
-func StateBytes(s *Spec, n, size int, freeStart, training bool) int64 {
+// StateBytes is the memory of a shard's row state for n rows of elements of the given size. start is the number of n×m matrices
+// of a given initial state: H, and one for E of each view.
+func StateBytes(s *Spec, n, size, start int, training bool) int64 {
 	views, layers, ld := len(s.Dims), s.Layers, kernel.Pad(s.Anchors)
-	states := layers // H
-	if freeStart {
-		states++
-	}
+	states := layers + start // H
 	if s.Anchored {
 		states += layers * views // Y
 	} else {

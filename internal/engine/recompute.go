@@ -269,6 +269,6 @@ func RecomputedBytes(s *Spec, n, size int) int64 {
 	}
 	constants := (2*s.Layers + 1) * (3*padded*width + (4+4*views)*padded*padded) * size
 	block := blockRows(width*size, mostRows)
-	at := StateBytes(s, block, size, false, true) + int64(block*width*size) // and the rows, which are read
+	at := StateBytes(s, block, size, 0, true) + int64(block*width*size) // and the rows, which are read
 	return int64(constants) + at*int64(parallel.Workers(s.Workers)) + int64(n)*int64(kept)*int64(size)
 }

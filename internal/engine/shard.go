@@ -27,6 +27,7 @@ type Memory[T kernel.Float] struct {
 
 	h       [][]T       // H_l, l from 0; h[0] is nil for a zero start
 	y       [][][]T     // Y_l per view, l from 0 to L−1 (constant anchors: Y_0 alone)
+	noise   [][]T       // E_0·P_0ᵀ per view; nil for E_0 = 0
 	trust   [][][]T     // t_l per view, l from 1
 	resid   [][][]T     // r_l
 	direct  [][][]uint8 // rows whose residual was computed from x − hP
@@ -200,12 +201,7 @@ func (s *Memory[T]) allocate(h0 []float64, training bool, spare [][]T) {
 		s.h[l] = state()
 	}
 	if h0 != nil {
-		s.h[0] = state()
-		for i := range s.n {
-			for j := range sp.Anchors {
-				s.h[0][i*s.ld+j] = T(h0[i*sp.Anchors+j])
-			}
-		}
+		s.h[0] = s.padded(h0)
 	}
 	stored := 1
 	if sp.Anchored {
@@ -230,6 +226,25 @@ func (s *Memory[T]) allocate(h0 []float64, training bool, spare [][]T) {
 	for v := range views {
 		s.norms[v] = make([]float64, s.n)
 	}
+}
+
+// SetStartNoise sets the initial E, by E_v·P_vᵀ of its rows and of the initial anchors, row-major, per view.
+func (s *Memory[T]) SetStartNoise(noise [][]float64) {
+	s.noise = nil
+	for _, x := range noise {
+		s.noise = append(s.noise, s.padded(x))
+	}
+}
+
+// padded copies n×m values, row-major, to rows with the stride of row state.
+func (s *Memory[T]) padded(x []float64) []T {
+	out, m := make([]T, s.n*s.ld), s.spec.Anchors
+	for i := range s.n {
+		for j := range m {
+			out[i*s.ld+j] = T(x[i*m+j])
+		}
+	}
+	return out
 }
 
 // takeSpare returns size zeros, in spare memory if there is room.
@@ -405,7 +420,11 @@ func (s *Memory[T]) Bytes() int64 {
 			total += c.bytes()
 		}
 	}
-	return total + StateBytes(s.spec, s.n, elementSize[T](), s.h[0] != nil, s.dh != nil)
+	start := len(s.noise)
+	if s.h[0] != nil {
+		start++
+	}
+	return total + StateBytes(s.spec, s.n, elementSize[T](), start, s.dh != nil)
 }
 
 // rest releases all state except H and the trust of the last layer.

@@ -130,7 +130,7 @@ func (e *estimate) addNetwork(f *Fit, dims, idle []int) {
 	spec := f.Spec
 	spec.Samples, spec.Dims = f.samples(), dims
 	// ‖x_i‖² once more, of the data.
-	network := engine.StateBytes(&spec, spec.Samples, int(size), false, true) - n*size // all but the weights of the samples
+	network := engine.StateBytes(&spec, spec.Samples, int(size), f.Start, true) - n*size // all but the weights of the samples
 	if !f.Custom {
 		network -= engine.SparedBytes(&spec, spec.Samples, int(size), idle)
 	}

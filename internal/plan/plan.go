@@ -22,6 +22,7 @@ type Fit struct {
 	Neighbors bool            // the loss has the term for neighbours
 	HeldOut   bool            // the loss has the held-out term
 
+	Start   int         // n×m matrices of a given initial state
 	Spec    engine.Spec // of the network; Samples and Dims are not read
 	Float64 bool
 	Custom  bool // some module is not from this library

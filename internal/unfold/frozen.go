@@ -63,7 +63,7 @@ func NewFrozen[T kernel.Float](e Site, anchors [][]*mat.Dense, modules Modules) 
 			}
 		}
 	}
-	if _, err := n.layers(e); err != nil {
+	if _, err := n.layers(e, start); err != nil {
 		return nil, err
 	}
 	f := &Frozen[T]{net: n, trust: make([]*Node, e.Views), t: make([][]T, e.Views)}

@@ -2,6 +2,7 @@ package unfold
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/largemvc/largemvc/internal/op"
@@ -82,6 +83,11 @@ func NewFused[T kernel.Float](env Site, views []*View[T], spec engine.Spec, star
 	if err != nil {
 		return nil, err
 	}
+	if start.E != nil {
+		if err := startNoise(parts, start, spec.Workers); err != nil {
+			return nil, err
+		}
+	}
 	anchors := make([][]float64, len(start.Anchors))
 	for v, p := range start.Anchors {
 		anchors[v] = linalg.Values(p)
@@ -99,6 +105,20 @@ func NewFused[T kernel.Float](env Site, views []*View[T], spec engine.Spec, star
 	}
 	f.loss, err = op.Landed(f.token)
 	return f, err
+}
+
+// startNoise sets the initial E of the only shard of this process.
+func startNoise(parts []engine.Shard, start Start, workers int) error {
+	shard, ok := parts[0].(interface{ SetStartNoise([][]float64) })
+	if !ok || len(parts) > 1 {
+		return errors.New("an initial E needs the state of all samples in the memory of the CPU")
+	}
+	noise := make([][]float64, len(start.E))
+	for v := range noise {
+		noise[v] = start.noise(workers, v)
+	}
+	shard.SetStartNoise(noise)
+	return nil
 }
 
 func (f *fused[T]) Loss() *Node                { return f.loss }

@@ -78,7 +78,7 @@ func (n *perModule[T]) Codes(v int) *Node   { return n.x[v] }
 func NewPerModule[T kernel.Float](e Site, views []*View[T], start Start, modules Modules, weights []float64) (Network, error) {
 	n := newPerModule(e, views, modules)
 	n.begin(e, start)
-	y, err := n.layers(e)
+	y, err := n.layers(e, start)
 	if err != nil {
 		return nil, err
 	}
@@ -101,14 +101,17 @@ func newPerModule[T kernel.Float](e Site, views []*View[T], modules Modules) *pe
 }
 
 // layers makes the ops of all layers and returns X·Pᵀ of every view for the last P.
-func (n *perModule[T]) layers(e Site) (y []*Node, err error) {
+func (n *perModule[T]) layers(e Site, start Start) (y []*Node, err error) {
 	y = make([]*Node, e.Views) // X·Pᵀ for the current P
 	for v := range y {
 		if y[v], err = n.firstProduct(e, v); err != nil {
 			return nil, err
 		}
 	}
-	z := append([]*Node(nil), y...) // (X − E)·Pᵀ
+	z, err := n.firstClean(e, start, y)
+	if err != nil {
+		return nil, err
+	}
 	for l := 1; l <= e.Layers; l++ {
 		h, err := n.represent(l, z)
 		if err != nil {
@@ -156,6 +159,32 @@ func (n *perModule[T]) firstProduct(e Site, v int) (y *Node, err error) {
 	}
 	n.b.inputs[y] = n.x[v] == nil
 	return y, nil
+}
+
+// firstClean returns (X − E)·Pᵀ of every view for the initial E and P, from y = X·Pᵀ.
+func (n *perModule[T]) firstClean(e Site, start Start, y []*Node) ([]*Node, error) {
+	z := append([]*Node(nil), y...)
+	for v := range start.E {
+		s := y[v].Shape().Clone()
+		noise := op.NewMatrix(e.G, e.Of, e.Name("E0P_%d", v), mat.NewDense(s[0], s[1], start.noise(e.Workers, v)))
+		o := &op.Operation{Label: n.b.label("Y−E·Pᵀ"), Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := op.Inputs[T](in)
+			if err != nil {
+				return nil, err
+			}
+			z := make([]T, len(x[0]))
+			for i, a := range x[0] {
+				z[i] = a - x[1][i]
+			}
+			return op.Dense(z, s...), nil
+		}}
+		var err error
+		if z[v], err = op.Apply(o, n.b.of, s, y[v], noise); err != nil {
+			return nil, err
+		}
+		n.b.inputs[z[v]] = true
+	}
+	return z, nil
 }
 
 // begin makes the nodes of layer 0.

@@ -13,6 +13,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/largemvc/largemvc/internal/linalg"
+	"github.com/largemvc/largemvc/internal/parallel"
 )
 
 // Node is a node of a Gorgonia graph.
@@ -40,10 +43,32 @@ func (s Site) Name(format string, args ...any) string {
 	return s.Prefix + "." + fmt.Sprintf(format, args...)
 }
 
-// Start is what a network starts from, besides E = 0.
+// Start is the initial state of a network.
 type Start struct {
 	Anchors []mat.Matrix // P_v, m×d_v, one per view
 	H       mat.Matrix   // n×m; nil means zero
+	E       []mat.Matrix // E_v, n×d_v, one per view; nil means zero
+}
+
+// noise returns E_v·P_vᵀ of view v (n×m, row-major), the part of the initial E that the network reads.
+func (s Start) noise(workers, v int) []float64 {
+	n, d := s.E[v].Dims()
+	p := linalg.Values(s.Anchors[v])
+	m := len(p) / d
+	out := make([]float64, n*m)
+	_ = parallel.Spans(workers, n, func(lo, hi int) error {
+		row := make([]float64, d)
+		for i := lo; i < hi; i++ {
+			mat.Row(row, i, s.E[v])
+			for j := range m {
+				for q, x := range row {
+					out[i*m+j] += x * p[j*d+q]
+				}
+			}
+		}
+		return nil
+	})
+	return out
 }
 
 // Represent, Noise and Anchor make the ops of a layer, Encoder what is before the first. They are documented at the modules of
