@@ -247,8 +247,8 @@ func checkNeighbors(c *Config) (errs []error) {
 	case h.Neighbors == None && c.Preprocess == PreprocessBoth:
 		errs = append(errs, errors.New("largemvc: PreprocessBoth needs neighbours (Neighborhood)"))
 	case h.Neighbors != None && (c.Start.Anchors != nil || c.Start.free()):
-		errs = append(errs, errors.New("largemvc: Start needs Neighborhood.Neighbors: None: with neighbours the network's inputs "+
-			"have coordinates of their own"))
+		errs = append(errs, errors.New("largemvc: Start needs Neighborhood.Neighbors: None: with neighbours the network's "+
+			"inputs have coordinates of their own"))
 	}
 	return errs
 }
@@ -323,7 +323,7 @@ func checkStartPoint(c *Config, views []View) (errs []error) {
 	return append(errs, checkStartSizes(c, views)...)
 }
 
-// checkStartSizes reports matrices of a given initial state of other sizes, or with entries that cannot be read or are not finite.
+// checkStartSizes reports matrices of a given initial state of other sizes, or with entries that are not finite.
 func checkStartSizes(c *Config, views []View) (errs []error) {
 	s, n := c.Start, views[0].in.Rows
 	check := func(name string, x mat.Matrix, rows, columns int) error {

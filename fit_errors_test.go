@@ -63,7 +63,8 @@ func TestFitErrors(t *testing.T) {
 			good, paper(Config{Clusters: 2, Noise: &NoNoise{}, Start: StartPoint{E: e}}), []string{"Start.E needs noise"},
 		},
 		"start E of samples": {
-			good, paper(Config{Clusters: 2, FitSamples: 5, Start: StartPoint{E: e}}), []string{"Start.H and Start.E", "FitSamples"},
+			good, paper(Config{Clusters: 2, FitSamples: 5, Start: StartPoint{E: e}}),
+			[]string{"Start.H and Start.E", "FitSamples"},
 		},
 		"start E on a GPU": {
 			good, paper(Config{Clusters: 2, Start: StartPoint{E: e}, Machine: machine.Options{Device: machine.CUDA}}),

@@ -208,7 +208,8 @@ func TestFitOptions(t *testing.T) {
 			}
 			anchors = append(anchors, mat.NewDense(4, d, x))
 		}
-		checkOption(t, Config{Anchors: 4, Start: StartPoint{Anchors: anchors}, Neighborhood: Neighborhood{Neighbors: None}}, false)
+		c := Config{Anchors: 4, Start: StartPoint{Anchors: anchors}, Neighborhood: Neighborhood{Neighbors: None}}
+		checkOption(t, c, false)
 	})
 }
 

@@ -97,11 +97,11 @@ func together(
 // finished returns its result again.
 //
 // change, if not nil, may set the fields Known, Progress, ExtraLoss, Machine, Checkpoint, Tolerance and Patience, and without
-// restarts Epochs. Known, Start.H and Start.E are not in the file: give them again. More Epochs continue a finished training; after an early stop this requires a
-// Tolerance and Patience that would not have stopped it. ExtraLoss must be set if and only if the training had one; Resume
-// cannot check that it is the same. Fields that change sets to 0 get their defaults. Any other change is an error. So are views
-// that differ from the views of the training (before Machine.Overwrite). If the file is truncated, changed, not a checkpoint or
-// of a later version, Resume returns an error of package saved, for errors.Is.
+// restarts Epochs. Known is not in the file, nor are Start.H and Start.E: give them again. More Epochs continue a finished
+// training; after an early stop this requires a Tolerance and Patience that would not have stopped it. ExtraLoss must be set if
+// and only if the training had one; Resume cannot check that it is the same. Fields that change sets to 0 get their defaults. Any
+// other change is an error. So are views that differ from the views of the training (before Machine.Overwrite). If the file is
+// truncated, changed, not a checkpoint or of a later version, Resume returns an error of package saved, for errors.Is.
 func Resume(ctx context.Context, views []View, path string, change func(*Config)) (*Clustering, error) {
 	if err := checkContext(ctx); err != nil {
 		return nil, err

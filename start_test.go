@@ -499,8 +499,8 @@ func toFloat32(x []float64) []float32 {
 	return out
 }
 
-// freeStart is a random network with absent views, its views (in float32's numbers), and the configuration of a fit from its P and
-// H and from an E.
+// freeStart is a random network with absent views, its views (in float32's numbers), and the configuration of a fit from its
+// P and H and from an E.
 func freeStart(n int, dims ...int) (g *goldenModel, views []View, c Config) {
 	g = randomNetwork(5, n, 3, 2, dims, ReLU, true)
 	start := g.start
