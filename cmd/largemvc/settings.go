@@ -53,7 +53,9 @@ func (s setting) Set(text string) error {
 var ownFlags = map[string]string{"StartLabels": "-start FILE", "Known": "-known", "Machine.Comm": "-mpi"}
 
 // forPrograms are the fields that have no value in a text, or that the command sets itself.
-var forPrograms = []string{"Start", "Progress", "ExtraLoss", "Optimizer.Solver", "Machine.Overwrite"}
+var forPrograms = []string{
+	"Start.Anchors", "Start.H", "Start.E", "Progress", "ExtraLoss", "Optimizer.Solver", "Machine.Overwrite",
+}
 
 // settings returns the names of the fields that have a value in a text.
 func settings() []string {
