@@ -14,6 +14,7 @@ import (
 	"github.com/largemvc/largemvc/comm"
 	"github.com/largemvc/largemvc/internal/meter"
 	"github.com/largemvc/largemvc/internal/testrig/testutil"
+	"github.com/largemvc/largemvc/machine"
 	"github.com/largemvc/largemvc/optim"
 
 	"gonum.org/v1/gonum/mat"
@@ -126,6 +127,24 @@ func testResume(t *testing.T, neighbors int) {
 				}
 			}
 		})
+	}
+}
+
+// What was found in the preparation belongs to its data and settings.
+func TestResumePreparationRefuses(t *testing.T) {
+	views, _ := blobViews(120, 3, 0.8, 30, 9, 5)
+	others, _ := blobViews(120, 3, 0.8, 31, 9, 5)
+	path := stoppedIn(t, views, Config{Clusters: 3}, meter.Smoothing)
+	for want, x := range map[string]struct {
+		views  []View
+		change func(*Config)
+	}{
+		"differ from those of the training": {others, nil},
+		"Seed was 0 and is 1 now":           {views, func(c *Config) { c.Seed = 1 }},
+	} {
+		if _, err := Resume(context.Background(), x.views, path, x.change); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
 	}
 }
 
@@ -296,6 +315,44 @@ func TestCheckpointAtOnceOnRanks(t *testing.T) {
 			t.Error("labels differ")
 		}
 	}
+}
+
+// Ranks that search neighbours among all samples keep the graph.
+func TestResumePreparationOnRanks(t *testing.T) {
+	const n, half = 1100, 1024
+	views, _ := blobViews(n, 3, 0.8, 31, 8, 5)
+	want := mustFit(t, views, Config{Clusters: 3, Epochs: 3})
+	path, folder := filepath.Join(t.TempDir(), "state"), t.TempDir()
+	killed := [2]string{filepath.Join(folder, "0"), filepath.Join(folder, "1")}
+	var ranks sync.WaitGroup
+	for rank, world := range comm.Local(2) {
+		ctx, cancel := context.WithCancel(context.Background())
+		c := Config{Clusters: 3, Epochs: 3, Checkpoint: Checkpoint{Path: path}, Machine: machine.Options{Comm: world}}
+		c.Progress = func(e Progress) error {
+			if e.Phase != meter.Smoothing.String() {
+				return nil
+			}
+			cancel()
+			b, err := os.ReadFile(path)
+			return errors.Join(err, os.WriteFile(killed[rank], b, 0o600))
+		}
+		samples := [][]int{upTo(n)[:half], upTo(n)[half:]}[rank]
+		own := []View{views[0].Take(samples), views[1].Take(samples)}
+		ranks.Go(func() {
+			if _, err := fitAlone(ctx, own, c); !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+		})
+	}
+	ranks.Wait()
+	sameResult(t, want, mustResume(t, views, killed[0], func(c *Config) {
+		c.Progress = func(e Progress) error {
+			if e.Phase == meter.Neighbors.String() {
+				t.Error("the neighbours are sought again")
+			}
+			return nil
+		}
+	}))
 }
 
 // readCheckpoint returns what the file at path holds.

@@ -116,8 +116,9 @@ type Neighborhood struct {
 	Landmarks int // number of landmarks; default n/4, at least 40 and at most 1,000
 }
 
-// Checkpoint has the file and the interval of the training state. Fit replaces the file before the first epoch, every Every
-// epochs, at the end of each restart, and when the training is cancelled or stopped. When ctx ends, Fit writes the state after
+// Checkpoint has the file and the interval of the training state. Fit replaces the file when it has chosen a draw of FitSamples,
+// when it has found the neighbours, before the first epoch, every Every epochs, at the end of each restart, and when the training
+// is cancelled or stopped. Ranks that share the samples do not keep the neighbours. When ctx ends, Fit writes the state after
 // the last finished epoch at once, while the running epoch goes on. Resume continues from it. If the state cannot be written, the
 // training ends with Status Stopped and an error; before the first epoch there is no result.
 type Checkpoint struct {

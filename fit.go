@@ -44,6 +44,12 @@ func fitIn[T kernel.Float](ctx context.Context, r *run, on *onDevice) (*Clusteri
 	if err != nil {
 		return nil, m.Stopped(err)
 	}
+	if c.FitSamples > 0 {
+		if err := saver.keepDraw(r.state); err != nil {
+			return nil, m.Stopped(err)
+		}
+	}
+	r.keeper = saver.keeper(r.state)
 	in, err := prepareInputs[T](ctx, r)
 	if err != nil {
 		return nil, m.Stopped(on.explained(err, c))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -517,6 +518,83 @@ func TestFitReleasesData(t *testing.T) {
 			}
 			runtime.KeepAlive(p)
 			runtime.KeepAlive(x)
+		})
+	}
+}
+
+// stoppedIn fits until a phase before the training, and returns the checkpoint.
+func stoppedIn(t testing.TB, views []View, c Config, phase meter.Phase) (path string) {
+	t.Helper()
+	c.Checkpoint.Path = filepath.Join(t.TempDir(), "state")
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	c.Progress = func(p Progress) error {
+		if p.Phase == phase.String() {
+			cancel()
+		}
+		return nil
+	}
+	if _, err := fitAlone(ctx, views, c); !errors.Is(err, context.Canceled) {
+		t.Fatalf("%v: %v", phase, err)
+	}
+	return c.Checkpoint.Path
+}
+
+// A fit that is stopped before its first epoch goes on with the draw and the neighbours that it had found.
+func TestResumePreparation(t *testing.T) {
+	views, _ := blobViews(120, 3, 0.8, 30, 9, 5)
+	masked, err := testutil.Masked(views, absent(120, 2, 0.3, 30))
+	if err != nil {
+		t.Fatal(err)
+	}
+	marks := Neighborhood{Exact: None, Directions: 4, Landmarks: 20}
+	for name, x := range map[string]struct {
+		views []View
+		c     Config
+	}{
+		"exact":                {views, Config{}},
+		"exact, masked":        {masked, Config{}},
+		"landmarks":            {views, Config{Neighborhood: marks}},
+		"landmarks, masked":    {masked, Config{Neighborhood: marks}},
+		"landmarks in float64": {views, Config{Neighborhood: marks, Float64: true}},
+		"draws":                {views, Config{FitSamples: 60, Neighborhood: marks}},
+		"draws alone":          {views, paper(Config{FitSamples: 60})},
+		"rotated":              {lowRankViews(90), Config{FitSamples: 80, Neighborhood: Neighborhood{Neighbors: None}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := x.c
+			c.Clusters, c.Epochs, c.Restarts = 3, 4, 2
+			want := mustFit(t, x.views, c)
+			for _, phase := range []meter.Phase{meter.Preparation, meter.Smoothing, meter.Anchors} {
+				smoothed := c.Neighborhood.Neighbors != None
+				if phase == meter.Smoothing && !smoothed || phase == meter.Preparation && c.FitSamples == 0 {
+					continue
+				}
+				path := stoppedIn(t, x.views, c, phase)
+				var phases []string
+				for _, again := range []bool{false, true} { // stopped again where it was stopped, it goes on all the same
+					ctx, cancel := context.WithCancel(context.Background())
+					got, err := Resume(ctx, x.views, path, func(c *Config) {
+						c.Machine.Workers = 1
+						c.Progress = func(p Progress) error {
+							if phases = append(phases, p.Phase); p.Phase == phase.String() && !again {
+								cancel()
+							}
+							return nil
+						}
+					})
+					if cancel(); again {
+						if err != nil {
+							t.Fatal(err)
+						}
+						sameResult(t, want, got)
+					}
+				}
+				sought := slices.Contains(phases, meter.Neighbors.String())
+				if slices.Contains(phases, meter.Draws.String()) || sought != (smoothed && phase == meter.Preparation) {
+					t.Errorf("stopped in %v, the fit goes on through %q", phase, slices.Compact(phases))
+				}
+			}
 		})
 	}
 }

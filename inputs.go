@@ -78,7 +78,7 @@ func inputOptions(r *run) inputs.Options {
 	switch {
 	case c.Neighborhood.Neighbors != None:
 		o := smoothOptions(c, r.group)
-		o.Device = r.device.Rows()
+		o.Device, o.Keeper = r.device.Rows(), r.keeper
 		out.Smooth = &o
 	case rotates(r):
 		o := rotateOptions(c)
@@ -91,7 +91,7 @@ func inputOptions(r *run) inputs.Options {
 // the samples nor rows outside memory permit. A training that goes on rotates if it did before.
 func rotates(r *run) bool {
 	return mayRotate(r.config) && r.group == nil && !slices.ContainsFunc(r.views, view.View.Streams) &&
-		(r.state == nil || r.state.rotated())
+		(!r.state.begun() || r.state.rotated())
 }
 
 // takenByContent reports whether a fit of n samples takes them in an order of their content. Nothing then depends on the caller's

@@ -22,6 +22,8 @@ import (
 	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/meter"
 	"github.com/largemvc/largemvc/internal/ranks"
+	"github.com/largemvc/largemvc/internal/safetensors"
+	"github.com/largemvc/largemvc/internal/smooth"
 	"github.com/largemvc/largemvc/internal/train"
 	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/machine"
@@ -33,7 +35,12 @@ type resumed struct {
 	foreign foreign
 	fit     *checkpoint.Fit
 	state   train.State
+
+	prepared []safetensors.Tensor // graphs of a fit that was interrupted before its first run
 }
+
+// begun reports whether a training has begun, from which the fit goes on; else it was interrupted in the preparation.
+func (s *resumed) begun() bool { return s != nil && (s.state.Current != nil || s.state.Best != nil) }
 
 // training returns the state of the training; nil: its beginning.
 func (s *resumed) training() train.State {
@@ -183,7 +190,7 @@ func resumedFrom(content *checkpoint.Content) (*resumed, error) {
 	for v, p := range fit.StartAnchors {
 		c.Start.Anchors = append(c.Start.Anchors, mat.NewDense(c.Anchors, fit.Views[v].Features, p))
 	}
-	out := &resumed{config: c, foreign: types, fit: fit, state: train.State{Next: state.Next}}
+	out := &resumed{config: c, foreign: types, fit: fit, state: train.State{Next: state.Next}, prepared: state.Prepared}
 	if out.state.Current, err = train.Restored(state.Current); err != nil {
 		return nil, err
 	}
@@ -198,6 +205,8 @@ type saver struct {
 	order view.Order   // of the samples in training; files have them in the caller's
 	team  *ranks.Group // of which rank 0 writes
 	parts bool         // each of them has some of the samples
+
+	prepared []safetensors.Tensor // of a state before the first run
 
 	file  sync.Mutex   // of what follows and of the file
 	last  *train.State // kept, and not written; nil: none
@@ -298,7 +307,7 @@ func sumOfStart(ctx context.Context, group *ranks.Group, c *Config) (string, err
 // setInputs tells the number of the network's inputs, which must be that of the training from which the fit goes on, if there
 // is one, and the order of the samples.
 func (s *saver) setInputs(inputs int, order view.Order, from *resumed) error {
-	if from != nil && from.fit.Inputs != inputs {
+	if from.begun() && from.fit.Inputs != inputs {
 		return fmt.Errorf(
 			"largemvc: resuming: the views make %d inputs, in the training they made %d",
 			inputs, from.fit.Inputs,
@@ -331,9 +340,34 @@ func (s *saver) write(at train.State) error {
 	return nil
 }
 
+// keeper returns the keeper of the graphs of the samples. The graphs of ranks that share the samples are not kept.
+func (s *saver) keeper(from *resumed) *smooth.Keeper {
+	out := &smooth.Keeper{}
+	if from != nil {
+		out.Found, from.prepared = from.prepared, nil
+	}
+	if s != nil && !from.begun() { // else the file has the training
+		out.Write = func(graphs []safetensors.Tensor) error {
+			s.prepared = graphs
+			err := s.write(train.State{})
+			s.prepared = nil
+			return err
+		}
+	}
+	return out
+}
+
+// keepDraw writes which samples the fit has drawn. Their fingerprint is in every checkpoint.
+func (s *saver) keepDraw(from *resumed) error {
+	if s == nil || from != nil {
+		return nil
+	}
+	return s.write(train.State{})
+}
+
 // put replaces the file by a state.
 func (s *saver) put(at train.State) error {
-	state := checkpoint.State{Next: at.Next, Current: at.Current.Saved(), Best: at.Best.Saved()}
+	state := checkpoint.State{Next: at.Next, Current: at.Current.Saved(), Best: at.Best.Saved(), Prepared: s.prepared}
 	for _, r := range []**checkpoint.Run{&state.Current, &state.Best} {
 		if s.parts { // it has the labels of its own samples alone; who goes on finds them again
 			*r = withLabels(*r, func([]int) []int { return nil })

@@ -15,6 +15,7 @@ import (
 	"github.com/largemvc/largemvc/internal/plan"
 	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/smooth"
 	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/machine"
 )
@@ -30,6 +31,7 @@ type run struct {
 	meter   *meter.Meter    // nil: there is no Progress callback
 	reads   *rows.Reads     // of rows outside memory; its first error replaces the result; nil: all rows are in memory
 	state   *resumed        // from which the fit goes on; nil: from the beginning
+	keeper  *smooth.Keeper  // of the graphs for the checkpoint; nil: none
 	began   time.Time
 }
 

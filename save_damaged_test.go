@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/largemvc/largemvc/internal/file"
+	"github.com/largemvc/largemvc/internal/meter"
 	"github.com/largemvc/largemvc/internal/safetensors"
 	"github.com/largemvc/largemvc/internal/testrig/testutil"
 	"github.com/largemvc/largemvc/saved"
@@ -389,21 +390,60 @@ func testCheckpointDamaged(t *testing.T, neighbors int) {
 		changes["no inputs"] = replaceState(`"inputs":2`, `"inputs":0`)
 	}
 	for name, change := range changes {
-		f, err := safetensors.Read(bytes.NewReader(b))
+		if c, err := decodeResumed(withChange(t, b, change)); err == nil {
+			t.Errorf("%s: no error\n%+v", name, c)
+		}
+	}
+}
+
+// Damaged neighbours are refused, though the file has the right seal.
+func TestPreparationDamaged(t *testing.T) {
+	views, _ := blobViews(120, 3, 0.8, 30, 9, 5)
+	for name, hood := range map[string]Neighborhood{"exact": {}, "landmarks": {Exact: None, Directions: 4, Landmarks: 20}} {
+		path := stoppedIn(t, views, Config{Clusters: 3, Neighborhood: hood}, meter.Smoothing)
+		b, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		before := fmt.Sprint(f.Metadata)
-		delete(f.Metadata, file.Seal)
-		change(f)
-		var again bytes.Buffer
-		if _, err := f.Write(&again, file.Seal); err != nil {
-			t.Fatal(err)
-		}
-		if c, err := decodeResumed(&again); err == nil {
-			t.Errorf("%s: no error\n%s\n%+v", name, before, c)
+		for i, count := 0, 1; i < count; i++ {
+			of := ""
+			for how, change := range map[string]func(*safetensors.Tensor){
+				"left out": func(x *safetensors.Tensor) { x.Name = "x" },
+				"shorter":  func(x *safetensors.Tensor) { *x = safetensors.Int32s(x.Name, []int32{1, 2}, 2) },
+				"a value":  func(x *safetensors.Tensor) { copy(x.Data, slices.Repeat([]byte{0xff}, 8)) }, // −1 or NaN
+			} {
+				again := withChange(t, b, func(f *safetensors.File) {
+					x := &f.Tensors[i]
+					of, count = x.Name, len(f.Tensors)
+					change(x)
+				})
+				if err := os.WriteFile(path, again.Bytes(), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				// Without the first tensor of a graph there is no graph, and the neighbours are sought again.
+				first := how == "left out" && (strings.HasSuffix(of, "neighbors.0") || strings.HasSuffix(of, "landmark_scale.0"))
+				if _, err := Resume(t.Context(), views, path, nil); !errors.Is(err, saved.ErrDamaged) && !(first && err == nil) {
+					t.Errorf("%s, %s, %s: %v", name, of, how, err)
+				}
+			}
 		}
 	}
+}
+
+// withChange returns the file in b after a change, with the right seal.
+func withChange(t testing.TB, b []byte, change func(*safetensors.File)) *bytes.Buffer {
+	t.Helper()
+	f, err := safetensors.Read(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(f.Metadata, file.Seal)
+	change(f)
+	again := new(bytes.Buffer)
+	if _, err := f.Write(again, file.Seal); err != nil {
+		t.Fatal(err)
+	}
+	return again
 }
 
 func replaceState(old, with string) func(f *safetensors.File) {
@@ -424,6 +464,16 @@ func FuzzResume(f *testing.F) {
 	f.Add(b, `"nodes":8`, `"nodes":7`)
 	f.Add(b, `"epochs":4`, `"epochs":3`)
 	views, _ := blobViews(30, 3, 0.8, 36, 7, 5)
+	for _, exact := range []int{0, None} { // stopped in the preparation
+		hood := Neighborhood{Exact: exact}
+		b, err := os.ReadFile(stoppedIn(f, views, Config{Clusters: 3, Neighborhood: hood}, meter.Smoothing))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b, "", "")
+		f.Add(b, `"prepared":true`, `"prepared":false`)
+		f.Add(b, `"next":0`, `"next":1`)
+	}
 	f.Fuzz(func(t *testing.T, b []byte, old, with string) {
 		again := resealed(b, old, with)
 		if again == nil {

@@ -95,6 +95,18 @@ func (l *Links) weight(e int) float64 {
 	return l.val[e]
 }
 
+// rounded returns the links with their weights in float32.
+func (l *Links) rounded() *Links {
+	if l.single != nil {
+		return l
+	}
+	out := &Links{n: l.n, atoms: l.atoms, group: l.group, ptr: l.ptr, col: l.col, single: make([]float32, len(l.val))}
+	for e, x := range l.val {
+		out.single[e] = float32(x)
+	}
+	return out
+}
+
 // weightsOf returns the weights in T, without a copy if they are stored in T.
 func weightsOf[T Float](l *Links) []T {
 	if x, ok := any(l.single).([]T); ok && l.single != nil {

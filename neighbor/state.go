@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+
+	"github.com/largemvc/largemvc/internal/kernel"
 )
 
 // State holds the parts of an index, for storage.
@@ -17,6 +19,8 @@ type State[T Float] struct {
 	Lengths []float64
 	// Landmarks are the landmarks of each space; nil for an exact index.
 	Landmarks []Landmarks[T]
+	// Links are the links of the samples to the landmarks of all spaces; nil for an exact index. New samples do not need them.
+	Links *Links
 }
 
 // Landmarks are the landmarks of a space.
@@ -36,6 +40,9 @@ func (x *Index[T]) State() State[T] {
 		s.Lists, s.Lengths = x.exact.lists, x.exact.length
 		return s
 	}
+	if f, ok := x.op.(*Factor); ok {
+		s.Links = f.links
+	}
 	for _, m := range x.sets {
 		s.Landmarks = append(s.Landmarks, Landmarks[T]{Nearest: m.nearest, Centroids: m.centroids, Scale: m.scale})
 	}
@@ -43,7 +50,7 @@ func (x *Index[T]) State() State[T] {
 }
 
 // Restore returns the index of a state, and refers to the state. An exact index needs the views from which it was built. An index
-// of landmarks needs none, and has no operator. Restore returns an error if state and views do not fit each other.
+// of landmarks needs none; without links it has no operator. Restore returns an error if state and views do not fit each other.
 func Restore[T Float](ctx context.Context, s State[T], views []View[T], workers int) (*Index[T], error) {
 	s.Config.Workers = workers
 	if s.Lists != nil {
@@ -64,6 +71,7 @@ func Restore[T Float](ctx context.Context, s State[T], views []View[T], workers 
 	if len(s.Landmarks) != len(s.Spaces) {
 		return nil, fmt.Errorf("neighbor: landmarks of %d spaces for %d", len(s.Landmarks), len(s.Spaces))
 	}
+	atoms := 0
 	for q, l := range s.Landmarks {
 		if err := l.check(s.Spaces[q].Views, s.Dims); err != nil {
 			return nil, fmt.Errorf("neighbor: space %d: %w", q, err)
@@ -75,7 +83,16 @@ func Restore[T Float](ctx context.Context, s State[T], views []View[T], workers 
 		if err := m.ready(ctx, workers); err != nil {
 			return nil, err
 		}
-		x.sets = append(x.sets, m)
+		x.sets, atoms = append(x.sets, m), atoms+m.count
+	}
+	if l := s.Links; l != nil {
+		if l.atoms != atoms {
+			return nil, fmt.Errorf("neighbor: links to %d landmarks, there are %d", l.atoms, atoms)
+		}
+		if cfg.Single && kernel.Is32[T]() {
+			l = l.rounded()
+		}
+		x.op = &Factor{links: l}
 	}
 	return x, nil
 }

@@ -25,9 +25,9 @@ func TestEndedEarly(t *testing.T) {
 		want               string
 	}{
 		{ended, "", "", none},
-		{ended, "s", "", none + ", and nothing to resume: s is first written after the initial clustering"},
-		{ended, "endedearly_test.go", "", none + ", but the initial clustering: -resume endedearly_test.go goes on from it"},
-		{ended, "s", "old", none + "; old is as it was"},
+		{ended, "s", "", none + ", and nothing to resume: s has nothing of this fit yet"},
+		{ended, "endedearly_test.go", "", none + ", but a checkpoint: -resume endedearly_test.go goes on from it"},
+		{ended, "s", "old", none + "; -resume old can be given again"},
 		{context.Background(), "s", "", "disk full"},
 	} {
 		o := &fitOptions{resume: test.resume}

@@ -169,11 +169,11 @@ func (o *fitOptions) endedEarly(ctx context.Context, err error) error {
 	err = errors.New("cancelled before the first epoch; there is no result")
 	switch path := o.config.Checkpoint.Path; {
 	case o.resume != "":
-		return fmt.Errorf("%w; %s is as it was", err, o.resume)
+		return fmt.Errorf("%w; -resume %s can be given again", err, o.resume)
 	case path != "" && o.hasCheckpoint():
-		return fmt.Errorf("%w, but the initial clustering: -resume %s goes on from it", err, path)
+		return fmt.Errorf("%w, but a checkpoint: -resume %s goes on from it", err, path)
 	case path != "":
-		return fmt.Errorf("%w, and nothing to resume: %s is first written after the initial clustering", err, path)
+		return fmt.Errorf("%w, and nothing to resume: %s has nothing of this fit yet", err, path)
 	}
 	return err
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/largemvc/largemvc/dataset"
-
+	"github.com/largemvc/largemvc/internal/safetensors"
 	"github.com/largemvc/largemvc/internal/testrig/hostile"
 )
 
@@ -154,6 +154,22 @@ func TestInspectCheckpoint(t *testing.T) {
 		}
 	}
 	text := contents(t, state)
+	f, err := safetensors.Read(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(f.Metadata, "sha256")
+	f.Metadata["training"] = `{"samples":30,"views":[{"name":"X0","features":12}],"prepared":true}`
+	var before strings.Builder
+	if _, err := f.Write(&before, "sha256"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(state, []byte(before.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, stdout, _ = runLine("inspect", state); !strings.Contains(stdout, "after 0 of 4 epochs, where its preparation goes on") {
+		t.Errorf("a fit before its first epoch:\n%s", stdout)
+	}
 	if err := os.WriteFile(state, []byte(text[:len(text)-1]), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -86,9 +86,12 @@ func printCheckpoint(w io.Writer, path string) error {
 	if s.Over {
 		where = "it is over"
 	}
+	if s.Prepared {
+		where = "its preparation goes on there"
+	}
 	line("training", "%s, after %d of %s, where %s; seed %d, float%d", count(s.Samples, "sample"), s.Epochs,
 		count(settings.Epochs, "epoch"), where, settings.Seed, bits(settings.Float64))
-	if settings.Restarts > 1 {
+	if settings.Restarts > 1 && !s.Prepared {
 		line("", "in run %d of %d", s.Run+1, settings.Restarts)
 	}
 	if n := len(s.Loss); n > 0 {

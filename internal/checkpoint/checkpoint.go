@@ -71,7 +71,15 @@ type State struct {
 	Next    int  // the restart to go on with
 	Current *Run // its state, nil if it has not begun
 	Best    *Run // of the runs that are over, nil if there is none
+
+	Prepared []safetensors.Tensor // before the first run: results of the preparation, with names for their readers
 }
+
+// begun reports whether there is a run. A state without one is of the preparation.
+func (s *State) begun() bool { return s.Current != nil || s.Best != nil }
+
+// prepared begins the names of the tensors of State.Prepared in a file.
+const prepared = "prepared."
 
 // Run is the state of one training.
 type Run struct {
@@ -111,7 +119,7 @@ func Write(path string, fit *Fit, state State) error {
 func encode(fit *Fit, state State) (*safetensors.File, error) {
 	about := savedState{
 		Samples: fit.Samples, Views: fit.Views, Inputs: fit.Inputs, Fingerprint: fit.Fingerprint, ExtraLoss: fit.ExtraLoss,
-		Known: fit.Known, Free: fit.Free,
+		Known: fit.Known, Free: fit.Free, Prepared: !state.begun(),
 		Next: state.Next, Current: state.Current.saved(), Best: state.Best.saved(),
 	}
 	switch {
@@ -132,6 +140,10 @@ func encode(fit *Fit, state State) (*safetensors.File, error) {
 			f.Tensors,
 			safetensors.Float64s(fmt.Sprintf("start_anchors.%d", v), p, fit.Anchors, fit.Views[v].Features),
 		)
+	}
+	for _, t := range state.Prepared {
+		t.Name = prepared + t.Name
+		f.Tensors = append(f.Tensors, t)
 	}
 	fit.addRun(f, "current.", state.Current)
 	fit.addRun(f, "best.", state.Best)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/largemvc/largemvc/internal/cluster"
 	"github.com/largemvc/largemvc/internal/file"
@@ -26,6 +27,7 @@ type savedState struct {
 	Next        int       `json:"next"`
 	Current     *savedRun `json:"current"`
 	Best        *savedRun `json:"best"`
+	Prepared    bool      `json:"prepared,omitempty"` // no run has begun
 }
 
 type savedRun struct {
@@ -98,10 +100,15 @@ type Summary struct {
 	Epochs  int    // steps of the run
 	Status  string // of the run; of one that goes on it may be empty
 	Loss    []float64
+
+	Prepared bool // no run has begun: the fields from Run to Loss are zero
 }
 
 // Summary returns it after Read. It is an error where the file lacks what it is made of.
 func (c *Content) Summary() (*Summary, error) {
+	if c.state.Prepared {
+		return &Summary{Samples: c.Samples, Views: c.state.Views, Prepared: true}, nil
+	}
 	run, prefix := c.state.Current, "current."
 	if run == nil {
 		run, prefix = c.state.Best, "best."
@@ -149,6 +156,14 @@ func (c *Content) Decode(network Network) (*Fit, State, error) {
 		}
 	}
 	out := State{Next: state.Next}
+	if state.Prepared {
+		for _, t := range c.file.Tensors {
+			if name, of := strings.CutPrefix(t.Name, prepared); of {
+				t.Name = name
+				out.Prepared = append(out.Prepared, t)
+			}
+		}
+	}
 	out.Current = fit.run(in, "current.", state.Current)
 	out.Best = fit.run(in, "best.", state.Best)
 	if out.Current != nil && out.Current.Restart != out.Next {
@@ -164,8 +179,11 @@ func (s *savedState) check(restarts int) error {
 			return fmt.Errorf("view %d has %d features", v, view.Features)
 		}
 	}
-	if s.Next < 0 || s.Next > restarts || len(s.Views) == 0 || (s.Current == nil && s.Best == nil) {
+	if s.Next < 0 || s.Next > restarts || len(s.Views) == 0 || s.Prepared != (s.Current == nil && s.Best == nil) {
 		return fmt.Errorf("it is at run %d of %d on %d views, or without a state", s.Next, restarts, len(s.Views))
+	}
+	if s.Prepared && s.Next == 0 {
+		return nil
 	}
 	if s.Inputs < len(s.Views) || s.Inputs > 2*len(s.Views) {
 		return fmt.Errorf("it has %d inputs of %d views", s.Inputs, len(s.Views))

@@ -79,6 +79,19 @@ func (in *Tensors) Ints(name string, shape ...int) []int {
 	return x
 }
 
+// Int32s returns the elements of a tensor of whole numbers of 32 bits.
+func (in *Tensors) Int32s(name string, shape ...int) []int32 {
+	t := in.find(name, shape...)
+	if t == nil {
+		return nil
+	}
+	x, err := t.Int32s()
+	if err != nil {
+		in.Fail("%w", err)
+	}
+	return x
+}
+
 // Texts reads what AddTexts wrote: n texts, or nil without a tensor of that name.
 func (in *Tensors) Texts(name string, n int) []string {
 	if in.Err != nil || !in.Has(name) {

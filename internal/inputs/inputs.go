@@ -139,13 +139,16 @@ func smoothed[T kernel.Float](ctx context.Context, views []view.View, o Options)
 			return nil, err
 		}
 	}
-	if err := o.Meter.Enter(meter.Neighbors, 0); err != nil {
-		return nil, err
+	if o.Group != nil || !o.Smooth.Keeper.Graph() {
+		if err := o.Meter.Enter(meter.Neighbors, 0); err != nil {
+			return nil, err
+		}
 	}
 	graph, err := in.Join(ctx, blocks, filled, n, *o.Smooth)
 	if err != nil {
 		return nil, err
 	}
+	o.Smooth.Keeper.Release()
 	Collect(views)
 	if err := o.Meter.Enter(meter.Smoothing, 0); err != nil {
 		return nil, err

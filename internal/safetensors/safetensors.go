@@ -30,12 +30,13 @@ const (
 	F64 Dtype = "F64"
 	F32 Dtype = "F32"
 	I64 Dtype = "I64"
+	I32 Dtype = "I32"
 	U8  Dtype = "U8"
 )
 
 // sizes are the bytes of an element of every type of the format; those without a constant can be stored, not read.
 var sizes = map[Dtype]int{
-	F64: 8, F32: 4, I64: 8, "U64": 8, "I32": 4, "U32": 4, "F16": 2, "BF16": 2, "I16": 2, "U16": 2, "I8": 1, "U8": 1,
+	F64: 8, F32: 4, I64: 8, "U64": 8, I32: 4, "U32": 4, "F16": 2, "BF16": 2, "I16": 2, "U16": 2, "I8": 1, "U8": 1,
 	"BOOL": 1, "F8_E5M2": 1, "F8_E4M3": 1,
 }
 
@@ -81,6 +82,15 @@ func Ints(name string, x []int, shape ...int) Tensor {
 	return Tensor{Name: name, Dtype: I64, Shape: slices.Clone(shape), Data: data}
 }
 
+// Int32s makes a tensor of int32 elements.
+func Int32s(name string, x []int32, shape ...int) Tensor {
+	data := make([]byte, 4*len(x))
+	for i, v := range x {
+		binary.LittleEndian.PutUint32(data[4*i:], uint32(v))
+	}
+	return Tensor{Name: name, Dtype: I32, Shape: slices.Clone(shape), Data: data}
+}
+
 // Bytes makes a tensor of bytes, of one axis.
 func Bytes(name string, data []byte) Tensor {
 	return Tensor{Name: name, Dtype: U8, Shape: []int{len(data)}, Data: data}
@@ -116,6 +126,18 @@ func (t *Tensor) Ints() ([]int, error) {
 		if out[i] = int(x); int64(out[i]) != x {
 			return nil, fmt.Errorf("safetensors: element %d of %q is %d, out of range", i, t.Name, x)
 		}
+	}
+	return out, nil
+}
+
+// Int32s returns the elements of an I32 tensor.
+func (t *Tensor) Int32s() ([]int32, error) {
+	if t.Dtype != I32 {
+		return nil, fmt.Errorf("safetensors: %q has the type %s, want I32", t.Name, t.Dtype)
+	}
+	out := make([]int32, len(t.Data)/4)
+	for i := range out {
+		out[i] = int32(binary.LittleEndian.Uint32(t.Data[4*i:]))
 	}
 	return out, nil
 }

@@ -35,7 +35,7 @@ func (s *Inputs[T]) Filled(ctx context.Context, blocks []neighbor.Block[T], n in
 	if err != nil {
 		return nil, err
 	}
-	index, err := neighbor.Build(ctx, x, s.spaces(false), o.index(n))
+	index, err := build(ctx, fillGraph, x, s.spaces(false), o, o.index(n))
 	if err != nil {
 		return nil, ofNeighbors(ctx, err)
 	}

@@ -156,7 +156,7 @@ func (s *Inputs[T]) join(ctx context.Context, blocks, filled []neighbor.Block[T]
 	}
 	lacking, cfg := Incomplete(o.Group, blocks), o.index(n)
 	cfg.Single = !lacking // else rounding would change the weights for absent views
-	g.index, err = neighbor.Build(ctx, x, s.spaces(lacking), cfg)
+	g.index, err = build(ctx, sampleGraph, x, s.spaces(lacking), o, cfg)
 	return g, err
 }
 

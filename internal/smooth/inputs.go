@@ -35,6 +35,8 @@ type Options struct {
 	Device rows.Device
 
 	Group *ranks.Group // processes that hold the other rows; nil: there are none
+
+	Keeper *Keeper // of the graphs for a checkpoint; nil: none. With a Group no graph is kept
 }
 
 // Standardised holds the views in the standardisations that do not make them zero.

@@ -45,6 +45,24 @@ func (s *Transform[T]) Save(f *safetensors.File, floats func(string, []float64, 
 	if state.Spaces[0].Filled {
 		add(safetensors.Ints(filledName, []int{fillSteps}, 1))
 	}
+	saveIndex(f, "", floats, state)
+	for k, b := range s.graph.before {
+		n := len(b.X) / b.Ld
+		add(floats(fmt.Sprintf("samples.%d", k), withoutPadding(b.X, n, b.Cols), n, b.Cols))
+		if s.filters[k].All != nil {
+			add(safetensors.Ints(fmt.Sprintf("present.%d", k), ones(b.Present), n))
+		}
+	}
+}
+
+// saveIndex appends the neighbours or the landmarks of an index, whose names begin with prefix.
+func saveIndex[T kernel.Float](
+	f *safetensors.File, prefix string, floats func(string, []float64, ...int) safetensors.Tensor, state neighbor.State[T],
+) {
+	add := func(t safetensors.Tensor) {
+		t.Name = prefix + t.Name
+		f.Tensors = append(f.Tensors, t)
+	}
 	if state.Lengths != nil {
 		add(safetensors.Float64s(lengthsName, state.Lengths, len(state.Lengths)))
 	}
@@ -57,13 +75,6 @@ func (s *Transform[T]) Save(f *safetensors.File, floats func(string, []float64, 
 		}
 		add(safetensors.Ints(fmt.Sprintf("neighbors.%d", q), index, l.N, l.K))
 		add(safetensors.Float64s(fmt.Sprintf("neighbor_distances.%d", q), square, l.N, l.K))
-	}
-	for k, b := range s.graph.before {
-		n := len(b.X) / b.Ld
-		add(floats(fmt.Sprintf("samples.%d", k), withoutPadding(b.X, n, b.Cols), n, b.Cols))
-		if s.filters[k].All != nil {
-			add(safetensors.Ints(fmt.Sprintf("present.%d", k), ones(b.Present), n))
-		}
 	}
 	for q, l := range state.Landmarks {
 		for i, k := range state.Spaces[q].Views {
@@ -171,7 +182,8 @@ func Read[T kernel.Float](
 	if o.Searched(samples) {
 		s.readNeighbors(in, &state, samples)
 	} else {
-		atoms = readLandmarks(in, &state)
+		readLandmarks(in, "", &state)
+		atoms = atomsOf(state.Landmarks)
 	}
 	s.readFilters(in, atoms, o.steps(samples))
 	s.readLast(in, atoms, columns)
@@ -191,17 +203,17 @@ func Read[T kernel.Float](
 	return s
 }
 
-// readNeighbors reads the state of an index of exact neighbours among n samples.
-func (s *Transform[T]) readNeighbors(in *file.Tensors, state *neighbor.State[T], n int) {
-	if in.Has(lengthsName) {
-		state.Config.Adapt, state.Lengths = true, in.Floats(lengthsName, len(s.inputs.Inputs))
+// readLists reads the neighbours of n samples that saveIndex wrote.
+func readLists[T kernel.Float](in *file.Tensors, prefix string, state *neighbor.State[T], n int) {
+	if in.Has(prefix + lengthsName) {
+		state.Config.Adapt, state.Lengths = true, in.Floats(prefix+lengthsName, len(state.Dims))
 	}
 	most := max(1, min(state.Config.Neighbors, n-1))
 	for q := range state.Spaces {
 		index, square := in.Ints(
-			fmt.Sprintf("neighbors.%d", q), n, most,
+			fmt.Sprintf("%sneighbors.%d", prefix, q), n, most,
 		), in.Floats(
-			fmt.Sprintf("neighbor_distances.%d", q), n, most,
+			fmt.Sprintf("%sneighbor_distances.%d", prefix, q), n, most,
 		)
 		if in.Err != nil {
 			return
@@ -218,6 +230,11 @@ func (s *Transform[T]) readNeighbors(in *file.Tensors, state *neighbor.State[T],
 		}
 		state.Lists = append(state.Lists, l)
 	}
+}
+
+// readNeighbors reads the state of an index of exact neighbours among n samples.
+func (s *Transform[T]) readNeighbors(in *file.Tensors, state *neighbor.State[T], n int) {
+	readLists(in, "", state, n)
 	for k, is := range s.inputs.Inputs {
 		x := in.Floats(fmt.Sprintf("samples.%d", k), n, is.Columns)
 		if in.Err != nil {
@@ -234,21 +251,19 @@ func (s *Transform[T]) readNeighbors(in *file.Tensors, state *neighbor.State[T],
 	}
 }
 
-// readLandmarks reads the state of an index of landmarks, and returns how many there are in all spaces.
-func readLandmarks[T kernel.Float](in *file.Tensors, state *neighbor.State[T]) (atoms int) {
+// readLandmarks reads the landmarks that saveIndex wrote.
+func readLandmarks[T kernel.Float](in *file.Tensors, prefix string, state *neighbor.State[T]) {
 	for q, space := range state.Spaces {
-		l := neighbor.Landmarks[T]{Scale: in.Floats(fmt.Sprintf("landmark_scale.%d", q), -1)}
+		l := neighbor.Landmarks[T]{Scale: in.Floats(fmt.Sprintf("%slandmark_scale.%d", prefix, q), -1)}
 		l.Nearest = nearestOf(len(l.Scale))
 		for _, k := range space.Views {
 			l.Centroids = append(
 				l.Centroids,
-				kernel.Convert[T](in.Floats(fmt.Sprintf("landmarks.%d.%d", q, k), len(l.Scale), state.Dims[k])),
+				kernel.Convert[T](in.Floats(fmt.Sprintf("%slandmarks.%d.%d", prefix, q, k), len(l.Scale), state.Dims[k])),
 			)
 		}
 		state.Landmarks = append(state.Landmarks, l)
-		atoms += len(l.Scale)
 	}
-	return atoms
 }
 
 // readFilters reads the filters of the inputs over the given number of atoms.

@@ -125,6 +125,8 @@ func (s *Transform[T]) Alone(ctx context.Context, workers int) (*Transform[T], e
 	if s.graph.index.Exact() {
 		return s, nil
 	}
-	index, err := neighbor.Restore(ctx, s.graph.index.State(), nil, workers)
+	state := s.graph.index.State()
+	state.Links = nil
+	index, err := neighbor.Restore(ctx, state, nil, workers)
 	return &Transform[T]{s.inputs, &Graph[T]{index: index}, s.filters, s.last, s.judging}, err
 }
