@@ -70,8 +70,7 @@ func (w *atomSpace[T]) sums(ctx context.Context, workers, width int, dst []T, fi
 			c := &chunks[i]
 			fill(c.from, c.from+c.count, b.y)
 			kernel.MulSparse(c.ptr, c.col, c.values, width, b.y, b.sum, width)
-			clear(part[:w.size])
-			kernel.AddTo(part[:w.size], b.sum)
+			kernel.Widen(part[:w.size], b.sum)
 			return nil
 		})
 	if err == nil {
@@ -100,13 +99,19 @@ func (s *strip[T]) runAtoms(ctx context.Context, workers int, w *atomSpace[T]) e
 	for j := range w.atoms {
 		w.atoms[j] = w.atoms[j][:f.Atoms*a.width]
 	}
-	table, err := a.table(ctx)
-	if err != nil {
-		return err
+	ld, table := Stride(f.Cols), w.atoms[0]
+	if !s.filtered {
+		var err error
+		if table, err = a.table(ctx); err != nil {
+			return err
+		}
 	}
-	ld := Stride(f.Cols)
 	for q := range f.Atoms {
-		copy(f.Table[q*ld+s.from:q*ld+s.from+a.width], table[q*a.width:(q+1)*a.width])
+		own, all := table[q*a.width:(q+1)*a.width], f.Table[q*ld+s.from:q*ld+s.from+a.width]
+		if s.filtered {
+			own, all = all, own
+		}
+		copy(all, own)
 	}
 	share := T(math.Ldexp(1, -f.Steps))
 	return parallel.For(ctx, workers, (w.part.links.n+gatherRows-1)/gatherRows, func(_, q int) error {

@@ -172,3 +172,122 @@ func (m *landmarks[T]) closestOf(
 		f(i, w.near[:want])
 	}
 }
+
+// deviceFilter filters views on devices.
+type deviceFilter[T Float] struct {
+	base           part[T]
+	samples, atoms rows.Links[T] // made when they are first needed
+}
+
+// links makes the links for a device. It reports false where the CPU filters: without a device, along a graph, and for samples of
+// several ranks.
+func (o *deviceFilter[T]) links(d rows.Device, steps int) bool {
+	if d == nil || o.base.chunks == nil || o.base.links.group != nil || steps == 0 {
+		return false
+	}
+	if o.samples.Begin == nil {
+		o.samples, o.atoms = rows.Links[T]{Columns: o.base.links.col, Values: o.base.values}, o.base.byAtoms()
+		for _, at := range o.base.links.ptr {
+			o.samples.Begin = append(o.samples.Begin, int64(at))
+		}
+	}
+	return true
+}
+
+// run computes the table of a view's filter. It returns false if the device leaves it to the CPU.
+func (o *deviceFilter[T]) run(ctx context.Context, b *Block[T], f *Filter[T], factors []T) (done bool, err error) {
+	if !o.links(b.Device, f.Steps) {
+		return false, nil
+	}
+	x := &rows.Filter[T]{
+		Samples: o.samples, Atoms: o.atoms, Columns: b.Cols, Ld: Stride(b.Cols),
+		Row: func(i int, row []T) {
+			if clear(row); b.has(i) {
+				copy(row, b.X[i*b.Ld:])
+			}
+		},
+	}
+	if factors != nil {
+		x.Scale = slices.Clone(factors)
+		for i := range x.Scale {
+			if !b.has(i) {
+				x.Scale[i] = 0
+			}
+		}
+	}
+	x.First, x.Steps = f.recurrence()
+	table, err := rows.Filtered(ctx, b.Device, x)
+	if err != nil || table == nil {
+		return false, err
+	}
+	f.Table = table
+	return true, nil
+}
+
+// selfWeights is SelfWeights, nil if the CPU computes them.
+func (o *deviceFilter[T]) selfWeights(ctx context.Context, d rows.Device, steps int, samples []int) ([]float64, error) {
+	if !o.links(d, steps) {
+		return nil, nil
+	}
+	f := &Filter[T]{Steps: steps, Cols: len(samples), series: chebyshev[T](steps)}
+	x := &rows.Filter[T]{
+		Samples: o.samples, Atoms: o.atoms, Columns: f.Cols, Ld: Stride(f.Cols),
+		Row: func(i int, row []T) {
+			clear(row)
+			for g, j := range samples {
+				if i == j {
+					row[g] = 1
+				}
+			}
+		},
+	}
+	x.First, x.Steps = f.recurrence()
+	table, err := rows.Filtered(ctx, d, x)
+	if err != nil || table == nil {
+		return nil, err
+	}
+	out := make([]float64, len(samples))
+	for g, i := range samples {
+		for e := o.samples.Begin[i]; e < o.samples.Begin[i+1]; e++ {
+			out[g] += float64(o.samples.Values[e]) * float64(table[int(o.samples.Columns[e])*x.Ld+g])
+		}
+	}
+	return out, nil
+}
+
+// byAtoms returns the rows of Bᵀ.
+func (l *layout[T]) byAtoms() rows.Links[T] {
+	out := rows.Links[T]{
+		Begin: make([]int64, l.links.atoms+1), Columns: make([]int32, len(l.links.col)), Values: make([]T, len(l.links.col)),
+	}
+	at := 0
+	for a := range l.links.atoms {
+		for _, c := range l.chunks {
+			for e := c.ptr[a]; e < c.ptr[a+1]; e++ {
+				out.Columns[at], out.Values[at] = int32(c.from)+c.col[e], c.values[e]
+				at++
+			}
+		}
+		out.Begin[a+1] = int64(at)
+	}
+	return out
+}
+
+// recurrence returns the steps of atomStrip.table.
+func (f *Filter[T]) recurrence() (first float64, steps []rows.FilterStep) {
+	if f.series == nil {
+		for t := 1; t < f.Steps; t++ {
+			steps = append(steps, rows.FilterStep{Product: 0.5, Start: math.Ldexp(0.5, -t), Last: 0.5})
+		}
+		return 0.5, steps
+	}
+	k := len(f.series) - 1
+	for t := k - 1; t >= 0; t-- {
+		up := 2.0
+		if t == 0 {
+			up = 1
+		}
+		steps = append(steps, rows.FilterStep{Product: 2 * up, Start: f.series[t], Last: -up, Before: -1})
+	}
+	return f.series[k], steps
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/ranks"
+	"github.com/largemvc/largemvc/internal/rows"
 )
 
 // Block is the rows of one view that a filter changes in place: n rows of Cols features with the stride Ld.
@@ -18,6 +19,8 @@ type Block[T Float] struct {
 	Ld, Cols int
 	// Present says which samples have the view; nil: all. Absent rows become zero.
 	Present []bool
+	// Device, if not nil, filters the view along a Factor where it can. The last bits differ then. For use within this module.
+	Device rows.Device
 }
 
 func (b *Block[T]) check(v, n int) error {
@@ -96,7 +99,7 @@ func Smooth[T Float](ctx context.Context, op Operator, views []Block[T], steps, 
 	if err := checkBlocks(ctx, views, n, workers); err != nil {
 		return nil, err
 	}
-	filters := make([]*Filter[T], len(views))
+	filters, on := make([]*Filter[T], len(views)), &deviceFilter[T]{base: base}
 	var strips []strip[T]
 	for v := range views {
 		b := &views[v]
@@ -105,9 +108,13 @@ func Smooth[T Float](ctx context.Context, op Operator, views []Block[T], steps, 
 			return nil, err
 		}
 		filters[v] = f
+		filtered, err := on.run(ctx, b, f, factors)
+		if err != nil {
+			return nil, err
+		}
 		for c := 0; c < b.Cols; c += stripColumns {
 			strips = append(strips, strip[T]{
-				view: b, filter: f, factors: factors, from: c, cols: min(stripColumns, b.Cols-c),
+				view: b, filter: f, factors: factors, from: c, cols: min(stripColumns, b.Cols-c), filtered: filtered,
 			})
 		}
 	}
@@ -283,6 +290,7 @@ type strip[T Float] struct {
 	filter     *Filter[T]
 	factors    []T
 	from, cols int
+	filtered   bool // the filter has its table
 }
 
 // stripSpace is the memory for a strip of a graph, which is filtered sample by sample.

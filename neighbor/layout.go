@@ -149,8 +149,7 @@ func (p *part[T]) table(ctx context.Context, workers int, x []T, ld int) ([]T, e
 		func(_, i int, b []T, part []float64) error {
 			c := &p.chunks[i]
 			kernel.MulSparse(c.ptr, c.col, c.values, ld, x[c.from*ld:], b, ld)
-			clear(part)
-			kernel.AddTo(part, b)
+			kernel.Widen(part, b)
 			return nil
 		})
 	if err == nil {

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/largemvc/largemvc/internal/ranks"
+	"github.com/largemvc/largemvc/internal/rows"
 )
 
 // selfColumns is the number of samples whose own weights are computed together.
@@ -13,11 +14,18 @@ const selfColumns = 16
 
 // SelfWeights returns, for some samples of a graph (of all ranks), the weight that a filter of the given number of steps gives
 // to the row of the sample itself by way of its neighbours: the diagonal of ((I + A)/2)^S less 2^−S. It computes products for
-// half of the steps, because the diagonal of the power consists of inner products of columns of lower powers.
-func SelfWeights[T Float](ctx context.Context, op Operator, steps, workers int, samples []int) ([]float64, error) {
+// half of the steps, because the diagonal of the power consists of inner products of columns of lower powers. A device, if it is
+// not nil, filters the columns along a Factor.
+func SelfWeights[T Float](
+	ctx context.Context, op Operator, steps, workers int, samples []int, device rows.Device,
+) ([]float64, error) {
 	base, err := operand[T](op)
 	if err != nil {
 		return nil, err
+	}
+	on := &deviceFilter[T]{base: base}
+	if out, err := on.selfWeights(ctx, device, steps, samples); out != nil || err != nil {
+		return out, err
 	}
 	n, first, out := op.Len(), base.links.group.First(), make([]float64, 0, len(samples))
 	x, next := make([]T, n*selfColumns), make([]T, n*selfColumns)

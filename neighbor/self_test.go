@@ -38,7 +38,7 @@ func TestAlone(t *testing.T) {
 		for _, steps := range []int{0, 1, 2, 6, 7} {
 			var power mat.Dense
 			power.Pow(half, steps)
-			self, err := SelfWeights[float64](context.Background(), index.Operator(), steps, 2, samples)
+			self, err := SelfWeights[float64](context.Background(), index.Operator(), steps, 2, samples, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

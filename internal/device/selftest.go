@@ -13,6 +13,7 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/neighbor"
 )
 
 // Check is one result of a selftest.
@@ -259,7 +260,12 @@ func (t *trial) stages(ctx context.Context, drv Driver, x [][]float32, size stri
 	if err != nil {
 		return err
 	}
+	smoothed, err := t.smoothed(ctx, drv, x)
+	if err != nil {
+		return err
+	}
 	for _, c := range []Check{
+		{What: size + ": smoothing", Off: smoothed, Allowed: 1e-5},
 		{What: size + ": projection", Off: offBy(kernel.Float64s(got), want.y), Allowed: 1e-5},
 		{What: size + ": Gram times matrix", Off: offBy(gram, want.sums), Allowed: 1e-5},
 		{What: size + ": nearest columns, share of others", Off: want.wrongColumns(column, score) / float64(n)},
@@ -269,6 +275,45 @@ func (t *trial) stages(ctx context.Context, drv Driver, x [][]float32, size stri
 		}
 	}
 	return r.Close()
+}
+
+// smoothed returns the error of rows that are smoothed along two atoms of each sample.
+func (t *trial) smoothed(ctx context.Context, drv Driver, x [][]float32) (float64, error) {
+	const atoms, steps = 7, 13
+	n := t.samples
+	begin, columns, weights := make([]int, n+1), make([]int32, 0, 2*n), make([]float64, 0, 2*n)
+	weight := math.Sqrt(1.5 / float64(n)) // so that the largest eigenvalue is near 1
+	for i := range n {
+		a := i % (atoms - 1)
+		begin[i+1], columns = 2*(i+1), append(columns, int32(a), int32(a+1))
+		weights = append(weights, weight, weight)
+	}
+	links, err := neighbor.NewLinks(n, atoms, begin, columns, weights)
+	if err != nil {
+		return 0, err
+	}
+	op, err := neighbor.NewFactor(links)
+	if err != nil {
+		return 0, err
+	}
+	session := NewSession(drv, true)
+	var got []neighbor.Block[float32]
+	var want []neighbor.Block[float64]
+	for v, d := range t.dims {
+		got = append(got, neighbor.Block[float32]{X: slices.Clone(x[v]), Ld: d, Cols: d, Device: session})
+		want = append(want, neighbor.Block[float64]{X: kernel.Float64s(x[v]), Ld: d, Cols: d})
+	}
+	if _, err := neighbor.Smooth(ctx, op, want, steps, 0); err != nil {
+		return 0, err
+	}
+	if _, err := neighbor.Smooth(ctx, op, got, steps, 0); err != nil {
+		return 0, err
+	}
+	off := 0.0
+	for v := range want {
+		off = max(off, offBy(kernel.Float64s(got[v].X), want[v].X))
+	}
+	return off, nil
 }
 
 // products holds the products of the stages, computed on the CPU: X is all views side by side, G its first k rows.

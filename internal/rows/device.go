@@ -13,6 +13,52 @@ type Device interface {
 	// absent rows must be zero. They return nil, and no error, where the rows are better multiplied here.
 	Take32(x []Matrix[float32], present [][]bool, use Use) (Products[float32], error)
 	Take64(x []Matrix[float64], present [][]bool, use Use) (Products[float64], error)
+	// Filter32 and Filter64 filter a view and return its table, nil where the view is better filtered here.
+	Filter32(ctx context.Context, f *Filter[float32]) ([]float32, error)
+	Filter64(ctx context.Context, f *Filter[float64]) ([]float64, error)
+}
+
+// Links are sparse rows: row i has Values[e] in Columns[e] for e from Begin[i] to Begin[i+1]−1.
+type Links[T kernel.Float] struct {
+	Begin   []int64
+	Columns []int32
+	Values  []T
+}
+
+// Filter describes a filter of a view's n rows x_0 by polynomials of A = diag(Scale)·B·Bᵀ. With z = Bᵀx_0 and u_0 = First·z, each
+// step takes the table u_t, an atom a row, to
+//
+//	u_(t+1) = Product·Bᵀdiag(Scale)·B·u_t + Start·z + Last·u_t + Before·u_(t−1),    u_(−1) = 0.
+//
+// The last table is the result, with the stride Ld.
+type Filter[T kernel.Float] struct {
+	Samples, Atoms Links[T] // rows of B, and of Bᵀ
+	Columns, Ld    int
+	Row            func(i int, row []T) // sets row to row i of x_0
+	Scale          []T                  // nil: 1
+	First          float64
+	Steps          []FilterStep
+}
+
+// FilterStep holds the factors of a step.
+type FilterStep struct{ Product, Start, Last, Before float64 }
+
+// Filtered returns the table of a filter on a device, nil where there is no device, or where the view is better filtered here.
+func Filtered[T kernel.Float](ctx context.Context, d Device, f *Filter[T]) (table []T, err error) {
+	if d == nil {
+		return nil, nil
+	}
+	switch f := any(f).(type) {
+	case *Filter[float32]:
+		var x []float32
+		x, err = d.Filter32(ctx, f)
+		table, _ = any(x).([]T)
+	case *Filter[float64]:
+		var x []float64
+		x, err = d.Filter64(ctx, f)
+		table, _ = any(x).([]T)
+	}
+	return table, err
 }
 
 // Use is what the products of rows will be asked for, so that a device has the memory for it from the beginning or leaves the

@@ -203,7 +203,11 @@ func (s *Graph[T]) Smooth(
 		known := in.sideBySide(some, samples)
 		judging.known = &known
 	}
-	filters, err := neighbor.Smooth(ctx, s.Operator(), blocks, o.steps(total), o.Workers)
+	there := slices.Clone(blocks)
+	for k := range there {
+		there[k].Device = o.Device
+	}
+	filters, err := neighbor.Smooth(ctx, s.Operator(), there, o.steps(total), o.Workers)
 	if err != nil {
 		if grown := (*neighbor.GrowthError)(nil); errors.As(err, &grown) { // grown counts blocks
 			err = &neighbor.GrowthError{View: in.Inputs[grown.View].View, Steps: grown.Steps}

@@ -53,7 +53,7 @@ func SomeOf[T kernel.Float](blocks []neighbor.Block[T], n int, o Options) *Some[
 func (s *Transform[T]) UnlikeSome(ctx context.Context, some *Some[T], n int, o Options) ([]float64, error) {
 	op := s.graph.Operator()
 	g := o.Group
-	self, err := neighbor.SelfWeights[T](ctx, op, o.steps(g.Total(n)), o.Workers, some.all)
+	self, err := neighbor.SelfWeights[T](ctx, op, o.steps(g.Total(n)), o.Workers, some.all, o.Device)
 	if err != nil {
 		return nil, ofNeighbors(ctx, err)
 	}

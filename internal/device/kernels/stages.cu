@@ -42,3 +42,34 @@ KERNEL(THREADS) lowest(int *column, double *score, const real *y, const double *
     last = best, last_column = best_column;
   }
 }
+
+typedef double double4 __attribute__((ext_vector_type(4)));
+
+enum { SHORT = 64 }; // links of a row that are summed in the type of the data
+
+// filter sets row i of dst to product·scale[i]·Σ_e values[e]·(row columns[e] of x), e from begin[i] to begin[i+1], plus multiples of
+// row i of start, last and before. Each of these may be null, and so may begin (no links) and scale. dst may be before. A warp has
+// 128 columns of a row.
+KERNEL(THREADS) filter(real *dst, const long *begin, const int *columns, const real *values, const real *x, const real *scale,
+                       const real *start, const real *last, const real *before, int n, int ld, int slabs, double product,
+                       double by_start, double by_last, double by_before) {
+  long at = (long)BX * ROWS + (TID >> 5);
+  if (at >= (long)n * slabs) return;
+  long i = at / slabs;
+  int j = ((int)(at % slabs) * WARP + (TID & (WARP - 1))) * 4;
+  if (j >= ld) return;
+  double4 sum = 0;
+  for (long e = begin ? begin[i] : 0, end = begin ? begin[i + 1] : 0; e < end;) {
+    long stop = e + SHORT < end ? e + SHORT : end;
+    real4 part = 0;
+#pragma unroll 4
+    for (; e < stop; e++) part += values[e] * *(const real4 *)(x + (long)columns[e] * ld + j);
+    sum += __builtin_convertvector(part, double4);
+  }
+  sum *= scale ? product * scale[i] : product;
+  auto add = [&](const real *other, double by) {
+    if (other) sum += by * __builtin_convertvector(*(const real4 *)(other + i * ld + j), double4);
+  };
+  add(start, by_start), add(last, by_last), add(before, by_before);
+  *(real4 *)(dst + i * ld + j) = __builtin_convertvector(sum, real4);
+}
