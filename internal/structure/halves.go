@@ -10,6 +10,7 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/smooth"
+	"github.com/largemvc/largemvc/internal/spectral"
 	"github.com/largemvc/largemvc/neighbor"
 	"github.com/largemvc/largemvc/score"
 )
@@ -41,9 +42,15 @@ func cluster(ctx context.Context, d *data, o Options, seed uint64) (*clustering,
 		return nil, err
 	}
 	c := &clustering{rows: smooth.Matrices(own, d.n), columns: o.Clusters}
-	if c.embedding, err = clusters.Embed(ctx, nil, c.rows, c.columns, seed, o.Workers); err != nil {
+	total := 0
+	for _, b := range own {
+		total += b.Cols
+	}
+	basis, err := spectral.Find(ctx, c.rows, spectral.Config{Rank: min(c.columns, d.n, total), Seed: seed, Workers: o.Workers})
+	if err != nil {
 		return nil, err
 	}
+	c.embedding = clusters.NewEmbedding[float32](basis, c.columns)
 	u, err := c.embedding.Rows(ctx, c.rows, o.Workers)
 	if err != nil {
 		return nil, err

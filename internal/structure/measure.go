@@ -19,11 +19,12 @@ type measurement struct {
 	options   Options // of a split, which has one goroutine
 	workers   int
 	agreement float64 // of the views
+	drawn     [allKinds][draws]drawn
 }
 
-// drawn measures one draw of a kind of null data.
-func (m *measurement) drawn(ctx context.Context, kind, draw, splits int) (err error) {
-	m.nulls[kind][draw], err = m.null.measure(ctx, kind, draw, splits, m.options)
+// draw measures one draw of a kind of null data.
+func (m *measurement) draw(ctx context.Context, kind, draw, splits int) (err error) {
+	m.nulls[kind][draw], err = m.null.measure(ctx, &m.drawn[kind][draw], kind, draw, splits, m.options)
 	return err
 }
 
@@ -35,7 +36,7 @@ func (m *measurement) measure(ctx context.Context) error {
 		return err
 	}
 	gain, few := m.gain(), m.Rows <= fewRows
-	if gain >= plain && !few || gain < -hopeless {
+	if gain >= plain && !few || gain >= plainOfFew || gain < -hopeless {
 		return nil
 	}
 	var near []int // kinds that may be the most clustered
@@ -46,7 +47,7 @@ func (m *measurement) measure(ctx context.Context) error {
 		}
 	}
 	err := parallel.For(ctx, m.workers, len(near)*(draws-1), func(_, t int) error {
-		return m.drawn(ctx, near[t%len(near)], 1+t/len(near), drawSplits)
+		return m.draw(ctx, near[t%len(near)], 1+t/len(near), drawSplits)
 	})
 	m.summarise()
 	if excess := m.gain() / m.deviation(); err != nil || !few || excess <= 0 || excess >= certain || m.Curved() {
@@ -67,7 +68,7 @@ func (m *measurement) first(ctx context.Context) error {
 		case t < splits:
 			m.trials[t], err = measure(ctx, m.all, m.options, splitNumber(0, t), true)
 		case t < splits+early:
-			err = m.drawn(ctx, t-splits, 0, drawSplits)
+			err = m.draw(ctx, t-splits, 0, drawSplits)
 		default:
 			m.agreement, err = m.all.agreementOfViews(ctx, m.options)
 		}
@@ -87,12 +88,14 @@ func (m *measurement) first(ctx context.Context) error {
 // repeat measures the rows and null data of some kinds again, with more splits.
 func (m *measurement) repeat(ctx context.Context, kinds []int) error {
 	more := make([]trial, moreGroups*moreSplits)
-	err := parallel.For(ctx, m.workers, len(more)+len(kinds)*draws, func(_, t int) (err error) {
-		if k := t - len(more); k >= 0 {
-			return m.drawn(ctx, kinds[k%len(kinds)], k/len(kinds), moreSplits)
+	done := copy(more, m.trials)
+	left := len(more) - done
+	err := parallel.For(ctx, m.workers, left+len(kinds)*draws, func(_, t int) (err error) {
+		if k := t - left; k >= 0 {
+			return m.draw(ctx, kinds[k%len(kinds)], k/len(kinds), moreSplits)
 		}
-		more[t], err = measure(ctx, m.all, m.options, splitNumber(0, t), false)
-		more[t].Agreement = m.agreement
+		more[done+t], err = measure(ctx, m.all, m.options, splitNumber(0, done+t), false)
+		more[done+t].Agreement = m.agreement
 		return err
 	})
 	m.group(more, moreSplits)
