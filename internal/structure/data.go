@@ -74,8 +74,8 @@ func prepared(ctx context.Context, views []view.View, o Options) ([]*data, error
 			return nil, err
 		}
 		d := &data{n: x.Rows}
-		for k, in := range s.Inputs {
-			b, err := block(ctx, s, k, x, min(directions, x.Rows, in.Columns), o)
+		for k := range s.Inputs {
+			b, err := block(ctx, s, k, x, o)
 			if err != nil {
 				return nil, err
 			}
@@ -91,12 +91,13 @@ func prepared(ctx context.Context, views []view.View, o Options) ([]*data, error
 const mostNumbers = 1 << 24
 
 // block returns the rows of input k in their leading directions.
-func block(ctx context.Context, s *smooth.Standardised, k int, x view.View, columns int, o Options) (neighbor.Block[float32], error) {
+func block(ctx context.Context, s *smooth.Standardised, k int, x view.View, o Options) (out neighbor.Block[float32], err error) {
 	unit, err := smooth.UnitRows[float32](ctx, s, k, x, o.Workers)
 	if err != nil {
-		return neighbor.Block[float32]{}, err
+		return out, err
 	}
-	out := newBlock(x.Rows, columns)
+	columns := min(directions, x.Rows, s.Inputs[k].Columns)
+	out = newBlock(x.Rows, columns)
 	out.Present = x.Present
 	_, cols := unit.Dims()
 	if x.Sparse == nil && x.Rows*cols <= mostNumbers {
@@ -145,6 +146,18 @@ func (d *data) take(samples []int) *data {
 		out.blocks[k] = c
 	}
 	return out
+}
+
+// first returns at most a number of the rows, the first ones.
+func (d *data) first(most int) *data {
+	if d.n <= most {
+		return d
+	}
+	some := make([]int, most)
+	for i := range some {
+		some[i] = i
+	}
+	return d.take(some)
 }
 
 // single returns the blocks of one view.

@@ -100,7 +100,7 @@ func (c *clustering) place(ctx context.Context, other *clustering, workers int) 
 	return out, nil
 }
 
-// agreedRows is the number of rows in which clusters of single views are compared, at most.
+// agreedRows is the number of rows in which clusters of single views are compared, if there are more than fewClusters.
 const agreedRows = 300
 
 // agreementOfViews returns the mean agreement between clusters of single views, 0 for one view.
@@ -110,6 +110,9 @@ func (d *data) agreementOfViews(ctx context.Context, o Options) (float64, error)
 		return 0, nil
 	}
 	rows := min(d.n, max(agreedRows, rowsPerCluster*o.Clusters/2))
+	if o.Clusters <= fewClusters {
+		rows = d.n
+	}
 	some := d.take(rand.New(rand.NewPCG(o.Seed, streamAgreement)).Perm(d.n)[:rows])
 	var labels [][]int
 	sum, pairs := 0.0, 0.0
@@ -133,6 +136,10 @@ func (d *data) agreementOfViews(ctx context.Context, o Options) (float64, error)
 	}
 	return sum / max(pairs, 1), nil
 }
+
+// localRows is the number of rows of a half in which the density and the dimension are measured, at most: with more rows, noise
+// about a curve would have more dimensions.
+const localRows = mostRows / 2
 
 // trial holds the figures of one split of rows in halves.
 type trial struct {
@@ -169,8 +176,8 @@ func measure(ctx context.Context, d *data, o Options, number uint64, local bool)
 		at, within = at+a, within+w
 		out.Stability += same / 2
 		if local {
-			distance, dimension := rows[1-s].local()
-			out.sparsity -= rankCorrelation(p.margin, distance) / 2
+			distance, dimension := rows[1-s].first(localRows).local()
+			out.sparsity -= rankCorrelation(p.margin[:len(distance)], distance) / 2
 			out.dimension += dimension / 2
 			out.halves[s] = half{samples[s], samples[1-s], c.labels, p.labels}
 		}

@@ -7,8 +7,8 @@ import (
 	"github.com/largemvc/largemvc/internal/parallel"
 )
 
-// Up to fewRows rows, where the figures vary most, a judgement that is near its bounds is repeated with moreSplits splits of each
-// null data, and with moreGroups times that number of the rows.
+// A judgement in doubt on at most fewRows rows, or of at most fewClusters clusters, is repeated with moreGroups·moreSplits splits
+// of the rows. On few rows, where null data vary too, it is repeated with moreSplits splits of each null data.
 const fewRows, moreSplits, moreGroups = 200, 6, 3
 
 // measurement measures the figures of a result.
@@ -30,13 +30,13 @@ func (m *measurement) draw(ctx context.Context, kind, draw, splits int) (err err
 
 // measure sets the figures of the rows, of null data, and the agreement between single views. It draws no more null data if the
 // rows are far less clustered than the first ones, or far more and not few. It draws no more null data of a kind that is far less
-// clustered than another kind. For few rows it repeats an undecided judgement, with more splits.
+// clustered than another kind. For few rows and for few clusters it repeats a judgement in doubt, with more splits.
 func (m *measurement) measure(ctx context.Context) error {
 	if err := m.first(ctx); err != nil {
 		return err
 	}
 	gain, few := m.gain(), m.Rows <= fewRows
-	if gain >= plain && !few || gain >= plainOfFew || gain < -hopeless {
+	if gain >= plain && !few || gain < -hopeless {
 		return nil
 	}
 	var near []int // kinds that may be the most clustered
@@ -50,10 +50,20 @@ func (m *measurement) measure(ctx context.Context) error {
 		return m.draw(ctx, near[t%len(near)], 1+t/len(near), drawSplits)
 	})
 	m.summarise()
-	if excess := m.gain() / m.deviation(); err != nil || !few || excess <= 0 || excess >= certain || m.Curved() {
+	if err != nil || !m.doubtful() {
 		return err
 	}
+	if !few {
+		near = nil
+	}
 	return m.repeat(ctx, near)
+}
+
+// doubtful reports whether to repeat the judgement: the figures vary much, and the rows are neither certainly more clustered than
+// null data nor less.
+func (m *measurement) doubtful() bool {
+	excess := m.gain() / m.deviation()
+	return (m.Rows <= fewRows || m.options.Clusters <= fewClusters) && excess > 0 && excess < certain && !m.Curved()
 }
 
 // first measures the rows, one draw of each kind of null data, and the agreement of the views.
@@ -85,7 +95,7 @@ func (m *measurement) first(ctx context.Context) error {
 	return err
 }
 
-// repeat measures the rows and null data of some kinds again, with more splits.
+// repeat measures more splits of the rows, and of null data of some kinds.
 func (m *measurement) repeat(ctx context.Context, kinds []int) error {
 	more := make([]trial, moreGroups*moreSplits)
 	done := copy(more, m.trials)
@@ -98,8 +108,11 @@ func (m *measurement) repeat(ctx context.Context, kinds []int) error {
 		more[done+t].Agreement = m.agreement
 		return err
 	})
-	m.group(more, moreSplits)
-	m.repeated = true
+	size := drawSplits // of the null data
+	if m.repeated = len(kinds) > 0; m.repeated {
+		size = moreSplits
+	}
+	m.group(more, size)
 	m.summarise()
 	return err
 }

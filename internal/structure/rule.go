@@ -16,8 +16,8 @@ const (
 	sure = 3
 	// certain is the Excess from which a judgement on few rows is not repeated.
 	certain = 4
-	// plain is the gain over the first null data above which no more null data are drawn, and plainOfFew its value for few rows.
-	plain, plainOfFew = 1, 1.5
+	// plain is the gain over the first null data above which no more null data are drawn.
+	plain = 1
 	// hopeless is the loss against the first null data from which no more null data are drawn.
 	hopeless = 0.5
 	// spread is a standard deviation of null data that is added to the measured one, and spreadOfOne its value for a single draw.
