@@ -9,9 +9,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/prepare"
-	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/smooth"
-	"github.com/largemvc/largemvc/internal/spectral"
 	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/neighbor"
 )
@@ -65,58 +63,24 @@ func moderate(x view.View) view.View {
 // prepared returns the rows of each view that is not constant.
 func prepared(ctx context.Context, views []view.View, o Options) ([]*data, error) {
 	var out []*data
-	for v, x := range views {
-		s, err := smooth.Standardise[float32](ctx, nil, views[v:v+1], o.Kind, o.Workers)
+	for v := range views {
+		in, err := smooth.Find[float32](ctx, views[v:v+1], o.smoothing())
 		if errors.Is(err, prepare.ErrNothingLeft) {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		d := &data{n: x.Rows}
-		for k := range s.Inputs {
-			b, err := block(ctx, s, k, x, o)
-			if err != nil {
-				return nil, err
-			}
-			d.blocks = append(d.blocks, b)
-			d.length, d.view = append(d.length, s.Lengths(k, x)), append(d.view, v)
+		d := &data{n: views[v].Rows}
+		if d.blocks, _, err = in.Fill(ctx, views[v:v+1], o.smoothing()); err != nil {
+			return nil, err
+		}
+		for k := range d.blocks {
+			d.length, d.view = append(d.length, in.Lengths(k, views[v])), append(d.view, v)
 		}
 		out = append(out, d)
 	}
 	return out, nil
-}
-
-// mostNumbers is the size of rows that are standardised once. Larger ones are standardised for each product.
-const mostNumbers = 1 << 24
-
-// block returns the rows of input k in their leading directions.
-func block(ctx context.Context, s *smooth.Standardised, k int, x view.View, o Options) (out neighbor.Block[float32], err error) {
-	unit, err := smooth.UnitRows[float32](ctx, s, k, x, o.Workers)
-	if err != nil {
-		return out, err
-	}
-	columns := min(directions, x.Rows, s.Inputs[k].Columns)
-	out = newBlock(x.Rows, columns)
-	out.Present = x.Present
-	_, cols := unit.Dims()
-	if x.Sparse == nil && x.Rows*cols <= mostNumbers {
-		whole := make([]float32, x.Rows*cols)
-		for i := range x.Rows {
-			unit.Row(i, whole[i*cols:(i+1)*cols])
-		}
-		unit = rows.NewDense(x.Rows, cols, cols, whole)
-	}
-	if columns == cols {
-		for i := range x.Rows {
-			unit.Row(i, out.X[i*out.Ld:i*out.Ld+cols])
-		}
-		return out, nil
-	}
-	out.X, err = spectral.Scores(ctx, []rows.Matrix[float32]{unit}, spectral.Config{
-		Rank: columns, Iterations: smooth.DirectionPasses, Seed: o.Seed, Workers: o.Workers,
-	})
-	return out, err
 }
 
 // joined returns all views side by side.
