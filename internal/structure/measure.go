@@ -108,8 +108,9 @@ func (m *measurement) repeat(ctx context.Context, kinds []int) error {
 		more[done+t].Agreement = m.agreement
 		return err
 	})
+	m.repeated = true
 	size := drawSplits // of the null data
-	if m.repeated = len(kinds) > 0; m.repeated {
+	if len(kinds) > 0 {
 		size = moreSplits
 	}
 	m.group(more, size)

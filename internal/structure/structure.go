@@ -94,7 +94,7 @@ type Result struct {
 
 	trials   []trial
 	groups   []Figures           // means over as many splits of the rows as each null data has
-	repeated bool                // with more splits of null data
+	repeated bool                // with more splits
 	nulls    [allKinds][]Figures // of each kind, a mean for each draw
 }
 

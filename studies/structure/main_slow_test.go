@@ -17,7 +17,7 @@ func TestTwoClustersAreNotNone(t *testing.T) {
 		t.Skip("LARGEMVC_DATA_MORE does not name the folder of webkb1051.npz")
 	}
 	var out bytes.Buffer
-	args := []string{"-draws", "8", "-first", "20", "-only", "webkb1051", "-data", folder}
+	args := []string{"-draws", "8", "-first", "60", "-only", "webkb1051", "-data", folder}
 	if err := run(t.Context(), args, &out, io.Discard); err != nil {
 		t.Fatal(err)
 	}
