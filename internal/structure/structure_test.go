@@ -191,7 +191,10 @@ func TestDoubtIsRepeated(t *testing.T) {
 		distance float64
 		repeated bool
 		groups   int
-	}{{150, 3, 3, true, moreGroups}, {220, 3, 3, true, moreGroups * moreSplits / drawSplits}, {220, 4, 2.4, false, splits / drawSplits}} {
+	}{
+		{150, 3, 3, true, moreGroups}, {220, 3, 3, true, moreGroups * moreSplits / drawSplits},
+		{220, 4, 2.4, false, splits / drawSplits},
+	} {
 		views := planted(rand.New(rand.NewPCG(3, 4)), c.n, c.k, c.distance, 30, 20)
 		var first *Result
 		for _, workers := range []int{1, 4} {
