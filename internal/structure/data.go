@@ -112,6 +112,18 @@ func (d *data) take(samples []int) *data {
 	return out
 }
 
+// first returns at most a number of the rows, the first ones.
+func (d *data) first(most int) *data {
+	if d.n <= most {
+		return d
+	}
+	some := make([]int, most)
+	for i := range some {
+		some[i] = i
+	}
+	return d.take(some)
+}
+
 // single returns the blocks of one view.
 func (d *data) single(view int) *data {
 	out := &data{n: d.n}

@@ -10,6 +10,7 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/smooth"
+	"github.com/largemvc/largemvc/internal/spectral"
 	"github.com/largemvc/largemvc/neighbor"
 	"github.com/largemvc/largemvc/score"
 )
@@ -41,9 +42,15 @@ func cluster(ctx context.Context, d *data, o Options, seed uint64) (*clustering,
 		return nil, err
 	}
 	c := &clustering{rows: smooth.Matrices(own, d.n), columns: o.Clusters}
-	if c.embedding, err = clusters.Embed(ctx, nil, c.rows, c.columns, seed, o.Workers); err != nil {
+	total := 0
+	for _, b := range own {
+		total += b.Cols
+	}
+	basis, err := spectral.Find(ctx, c.rows, spectral.Config{Rank: min(c.columns, d.n, total), Seed: seed, Workers: o.Workers})
+	if err != nil {
 		return nil, err
 	}
+	c.embedding = clusters.NewEmbedding[float32](basis, c.columns)
 	u, err := c.embedding.Rows(ctx, c.rows, o.Workers)
 	if err != nil {
 		return nil, err
@@ -93,7 +100,7 @@ func (c *clustering) place(ctx context.Context, other *clustering, workers int) 
 	return out, nil
 }
 
-// agreedRows is the number of rows in which clusters of single views are compared, at most.
+// agreedRows is the number of rows in which clusters of single views are compared, if there are more than fewClusters.
 const agreedRows = 300
 
 // agreementOfViews returns the mean agreement between clusters of single views, 0 for one view.
@@ -103,6 +110,9 @@ func (d *data) agreementOfViews(ctx context.Context, o Options) (float64, error)
 		return 0, nil
 	}
 	rows := min(d.n, max(agreedRows, rowsPerCluster*o.Clusters/2))
+	if o.Clusters <= fewClusters {
+		rows = d.n
+	}
 	some := d.take(rand.New(rand.NewPCG(o.Seed, streamAgreement)).Perm(d.n)[:rows])
 	var labels [][]int
 	sum, pairs := 0.0, 0.0
@@ -126,6 +136,10 @@ func (d *data) agreementOfViews(ctx context.Context, o Options) (float64, error)
 	}
 	return sum / max(pairs, 1), nil
 }
+
+// localRows is the number of rows of a half in which the density and the dimension are measured, at most: with more rows, noise
+// about a curve would have more dimensions.
+const localRows = mostRows / 2
 
 // trial holds the figures of one split of rows in halves.
 type trial struct {
@@ -162,8 +176,8 @@ func measure(ctx context.Context, d *data, o Options, number uint64, local bool)
 		at, within = at+a, within+w
 		out.Stability += same / 2
 		if local {
-			distance, dimension := rows[1-s].local()
-			out.sparsity -= rankCorrelation(p.margin, distance) / 2
+			distance, dimension := rows[1-s].first(localRows).local()
+			out.sparsity -= rankCorrelation(p.margin[:len(distance)], distance) / 2
 			out.dimension += dimension / 2
 			out.halves[s] = half{samples[s], samples[1-s], c.labels, p.labels}
 		}

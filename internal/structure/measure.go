@@ -7,8 +7,8 @@ import (
 	"github.com/largemvc/largemvc/internal/parallel"
 )
 
-// Up to fewRows rows, where the figures vary most, a judgement that is near its bounds is repeated with moreSplits splits of each
-// null data, and with moreGroups times that number of the rows.
+// A judgement in doubt on at most fewRows rows, or of at most fewClusters clusters, is repeated with moreGroups·moreSplits splits
+// of the rows. On few rows, where null data vary too, it is repeated with moreSplits splits of each null data.
 const fewRows, moreSplits, moreGroups = 200, 6, 3
 
 // measurement measures the figures of a result.
@@ -19,17 +19,18 @@ type measurement struct {
 	options   Options // of a split, which has one goroutine
 	workers   int
 	agreement float64 // of the views
+	drawn     [allKinds][draws]drawn
 }
 
-// drawn measures one draw of a kind of null data.
-func (m *measurement) drawn(ctx context.Context, kind, draw, splits int) (err error) {
-	m.nulls[kind][draw], err = m.null.measure(ctx, kind, draw, splits, m.options)
+// draw measures one draw of a kind of null data.
+func (m *measurement) draw(ctx context.Context, kind, draw, splits int) (err error) {
+	m.nulls[kind][draw], err = m.null.measure(ctx, &m.drawn[kind][draw], kind, draw, splits, m.options)
 	return err
 }
 
 // measure sets the figures of the rows, of null data, and the agreement between single views. It draws no more null data if the
 // rows are far less clustered than the first ones, or far more and not few. It draws no more null data of a kind that is far less
-// clustered than another kind. For few rows it repeats an undecided judgement, with more splits.
+// clustered than another kind. For few rows and for few clusters it repeats a judgement in doubt, with more splits.
 func (m *measurement) measure(ctx context.Context) error {
 	if err := m.first(ctx); err != nil {
 		return err
@@ -46,13 +47,23 @@ func (m *measurement) measure(ctx context.Context) error {
 		}
 	}
 	err := parallel.For(ctx, m.workers, len(near)*(draws-1), func(_, t int) error {
-		return m.drawn(ctx, near[t%len(near)], 1+t/len(near), drawSplits)
+		return m.draw(ctx, near[t%len(near)], 1+t/len(near), drawSplits)
 	})
 	m.summarise()
-	if excess := m.gain() / m.deviation(); err != nil || !few || excess <= 0 || excess >= certain || m.Curved() {
+	if err != nil || !m.doubtful() {
 		return err
 	}
+	if !few {
+		near = nil
+	}
 	return m.repeat(ctx, near)
+}
+
+// doubtful reports whether to repeat the judgement: the figures vary much, and the rows are neither certainly more clustered than
+// null data nor less.
+func (m *measurement) doubtful() bool {
+	excess := m.gain() / m.deviation()
+	return (m.Rows <= fewRows || m.options.Clusters <= fewClusters) && excess > 0 && excess < certain && !m.Curved()
 }
 
 // first measures the rows, one draw of each kind of null data, and the agreement of the views.
@@ -67,7 +78,7 @@ func (m *measurement) first(ctx context.Context) error {
 		case t < splits:
 			m.trials[t], err = measure(ctx, m.all, m.options, splitNumber(0, t), true)
 		case t < splits+early:
-			err = m.drawn(ctx, t-splits, 0, drawSplits)
+			err = m.draw(ctx, t-splits, 0, drawSplits)
 		default:
 			m.agreement, err = m.all.agreementOfViews(ctx, m.options)
 		}
@@ -84,19 +95,25 @@ func (m *measurement) first(ctx context.Context) error {
 	return err
 }
 
-// repeat measures the rows and null data of some kinds again, with more splits.
+// repeat measures more splits of the rows, and of null data of some kinds.
 func (m *measurement) repeat(ctx context.Context, kinds []int) error {
 	more := make([]trial, moreGroups*moreSplits)
-	err := parallel.For(ctx, m.workers, len(more)+len(kinds)*draws, func(_, t int) (err error) {
-		if k := t - len(more); k >= 0 {
-			return m.drawn(ctx, kinds[k%len(kinds)], k/len(kinds), moreSplits)
+	done := copy(more, m.trials)
+	left := len(more) - done
+	err := parallel.For(ctx, m.workers, left+len(kinds)*draws, func(_, t int) (err error) {
+		if k := t - left; k >= 0 {
+			return m.draw(ctx, kinds[k%len(kinds)], k/len(kinds), moreSplits)
 		}
-		more[t], err = measure(ctx, m.all, m.options, splitNumber(0, t), false)
-		more[t].Agreement = m.agreement
+		more[done+t], err = measure(ctx, m.all, m.options, splitNumber(0, done+t), false)
+		more[done+t].Agreement = m.agreement
 		return err
 	})
-	m.group(more, moreSplits)
 	m.repeated = true
+	size := drawSplits // of the null data
+	if len(kinds) > 0 {
+		size = moreSplits
+	}
+	m.group(more, size)
 	m.summarise()
 	return err
 }

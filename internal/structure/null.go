@@ -117,34 +117,47 @@ var kinds = [2]func(r *rand.Rand) float64{
 	func(r *rand.Rand) float64 { return (2*r.Float64() - 1) * math.Sqrt(3) },
 }
 
-// measure returns the means of the splits of one draw.
-func (m *null) measure(ctx context.Context, kind, draw, splits int, o Options) (Figures, error) {
+// drawn holds null data of one draw, and its figures.
+type drawn struct {
+	rows      *data // nil: no view varies
+	agreement float64
+	splits    []Figures
+}
+
+// measure measures the splits of a draw that were not yet measured, and returns the means of all of them.
+func (m *null) measure(ctx context.Context, of *drawn, kind, draw, splits int, o Options) (Figures, error) {
 	number := 1 + kind + allKinds*draw
-	var d *data
-	if kind < len(kinds) {
-		d = m.draw(kinds[kind], o.Seed, uint64(number))
-	} else {
+	if of.splits == nil {
 		var err error
-		rng := rand.New(rand.NewPCG(o.Seed, streamNull|uint64(number)<<8))
-		if d, err = shuffled(ctx, m.views, rng, o); err != nil {
+		if of.rows, err = m.rowsOf(ctx, kind, number, o); err != nil {
 			return Figures{}, err
 		}
-		if d == nil { // no view varies: there are no clusters
-			return Figures{Border: 1}, nil
+		if of.rows != nil {
+			if of.agreement, err = of.rows.agreementOfViews(ctx, o); err != nil {
+				return Figures{}, err
+			}
 		}
 	}
-	var of []Figures
-	for s := range splits {
-		t, err := measure(ctx, d, o, splitNumber(number, s), false)
-		if err != nil {
-			return Figures{}, err
+	for s := len(of.splits); s < splits; s++ {
+		t := trial{Figures: Figures{Border: 1}} // without varying views there are no clusters
+		if of.rows != nil {
+			var err error
+			if t, err = measure(ctx, of.rows, o, splitNumber(number, s), false); err != nil {
+				return Figures{}, err
+			}
 		}
-		of = append(of, t.Figures)
+		t.Agreement = of.agreement
+		of.splits = append(of.splits, t.Figures)
 	}
-	out := average(of)
-	var err error
-	out.Agreement, err = d.agreementOfViews(ctx, o)
-	return out, err
+	return average(of.splits), nil
+}
+
+// rowsOf returns the rows of a draw; nil: no view varies.
+func (m *null) rowsOf(ctx context.Context, kind, number int, o Options) (*data, error) {
+	if kind < len(kinds) {
+		return m.draw(kinds[kind], o.Seed, uint64(number)), nil
+	}
+	return shuffled(ctx, m.views, rand.New(rand.NewPCG(o.Seed, streamNull|uint64(number)<<8)), o)
 }
 
 // draw draws as many rows as the data has. They lack the same views.

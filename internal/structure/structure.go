@@ -52,6 +52,9 @@ const (
 	// cluster. The time grows with the square of the number of rows.
 	mostRows       = 600
 	rowsPerCluster = 8
+	// fewClusters is the number of clusters up to which rowsOfFew rows are judged: the figures of few clusters depend most on the
+	// choice of the samples.
+	fewClusters, rowsOfFew = 3, 1200
 	// MostClusters is the number of clusters above which nothing is judged: the time grows with its square.
 	MostClusters = 200
 	// fewestPerHalf is the number of rows for each cluster below which halves cannot be clustered.
@@ -102,6 +105,9 @@ func Choose(n int, o Options) []int {
 
 // Chosen is the number of samples that Choose returns.
 func Chosen(n, clusters int) int {
+	if clusters <= fewClusters {
+		return min(n, rowsOfFew)
+	}
 	return min(n, max(mostRows, rowsPerCluster*min(clusters, MostClusters)))
 }
 

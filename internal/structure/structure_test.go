@@ -184,30 +184,73 @@ func TestWorkersDoNotMatter(t *testing.T) {
 	}
 }
 
-// What is in doubt is repeated with more splits if rows are few, and not otherwise.
-func TestFewRowsAreRepeated(t *testing.T) {
-	for n, want := range map[int]bool{150: true, 220: false} {
-		views := planted(rand.New(rand.NewPCG(3, 4)), n, 3, 3, 30, 20)
+// A judgement in doubt is repeated on few rows, and with more splits of the rows alone for few clusters, and not otherwise.
+func TestDoubtIsRepeated(t *testing.T) {
+	for _, c := range []struct {
+		n, k     int
+		distance float64
+		repeated bool
+		groups   int
+	}{
+		{150, 3, 3, true, moreGroups}, {220, 3, 3, true, moreGroups * moreSplits / drawSplits},
+		{220, 4, 2.4, false, splits / drawSplits},
+	} {
+		views := planted(rand.New(rand.NewPCG(3, 4)), c.n, c.k, c.distance, 30, 20)
 		var first *Result
 		for _, workers := range []int{1, 4} {
-			o := options(3, 1)
+			o := options(c.k, 1)
 			o.Workers = workers
 			r, err := Judge(t.Context(), views, o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			groups := splits / drawSplits
-			if want {
-				groups = moreGroups
-			}
-			if r.repeated != want || len(r.groups) != groups {
-				t.Errorf("%d rows: repeated %v, %d groups, want %v and %d", n, r.repeated, len(r.groups), want, groups)
+			if r.repeated != c.repeated || len(r.groups) != c.groups || !c.repeated && (r.Excess <= 0 || r.Excess >= certain) {
+				t.Errorf("%d rows, %d clusters: repeated %v, %d groups, excess %v; want %v and %d", c.n, c.k, r.repeated,
+					len(r.groups), r.Excess, c.repeated, c.groups)
 			}
 			if first == nil {
 				first = r
 			} else if !reflect.DeepEqual(r, first) {
-				t.Errorf("%d rows: 4 goroutines give %+v, want %+v", n, r, first)
+				t.Errorf("%d rows: 4 goroutines give %+v, want %+v", c.n, r, first)
 			}
+		}
+	}
+}
+
+// More splits of null data keep the figures of the splits that were measured before, in the same bits.
+func TestSplitsAreKept(t *testing.T) {
+	views := planted(rand.New(rand.NewPCG(3, 4)), 80, 3, 3, 30, 20)
+	o := options(3, 1)
+	sets, err := prepared(t.Context(), views, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := newNull(t.Context(), joined(sets), views, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind := range allKinds {
+		var steps, once drawn
+		for _, splits := range []int{1, 4} {
+			if _, err := m.measure(t.Context(), &steps, kind, 1, splits, o); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := m.measure(t.Context(), &once, kind, 1, 4, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := average(steps.splits); got != want || len(steps.splits) != 4 {
+			t.Errorf("kind %d: %+v of %d splits, want %+v", kind, got, len(steps.splits), want)
+		}
+	}
+}
+
+// Few clusters are judged on more samples.
+func TestChosen(t *testing.T) {
+	for _, c := range [][3]int{{5000, 2, 1200}, {5000, 3, 1200}, {5000, 4, 600}, {5000, 100, 800}, {700, 3, 700}, {50, 4, 50}} {
+		if got := len(Choose(c[0], options(c[1], 1))); got != c[2] {
+			t.Errorf("%d samples, %d clusters: %d are judged, want %d", c[0], c[1], got, c[2])
 		}
 	}
 }

@@ -43,7 +43,7 @@ type study struct {
 // shapes are the numbers of samples, clusters and views that noise is made with.
 var shapes = [][3]int{
 	{200, 3, 2}, {200, 7, 1}, {400, 2, 2}, {400, 5, 3}, {400, 15, 2}, {800, 3, 1}, {800, 10, 2}, {200, 20, 4}, {600, 4, 2},
-	{5000, 10, 2}, {20000, 20, 6}, {40, 2, 2}, {60, 3, 1}, {100, 5, 3},
+	{5000, 10, 2}, {20000, 20, 6}, {40, 2, 2}, {60, 3, 1}, {100, 5, 3}, {1500, 2, 2},
 }
 
 // outcome is one judgement.

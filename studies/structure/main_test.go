@@ -20,13 +20,13 @@ func TestNoise(t *testing.T) {
 	if err := run(context.Background(), args, &out, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"| normal | 14 | 100 | 0 | 0 |", "| planted9 | 14 | 0 | 0 | 100 |"} {
+	for _, want := range []string{"| normal | 15 | 100 | 0 | 0 |", "| planted9 | 15 | 0 | 0 | 100 |"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the table lacks %q:\n%s", want, &out)
 		}
 	}
 	text, err := os.ReadFile(path)
-	if err != nil || strings.Count(string(text), "\n") != 29 || strings.Count(string(text), ",none,") != 14 {
+	if err != nil || strings.Count(string(text), "\n") != 31 || strings.Count(string(text), ",none,") != 15 {
 		t.Errorf("%v\n%s", err, text)
 	}
 }

@@ -60,18 +60,19 @@ func (g group) seconds() float64 {
 // printTable prints the shares of judgements.
 func printTable(w io.Writer, all []outcome) {
 	fmt.Fprintln(w, "| data | draws | none % | weak % | clear % | excess: 5 %, median, 95 % | seconds | "+
-		"NMI of a fit | seconds of a fit |")
-	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|")
+		"NMI of a fit | seconds of a fit | share of a fit % |")
+	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|")
 	for _, g := range groups(all) {
-		nmi, fit := "", ""
+		nmi, fit, share := "", "", ""
 		if first := g.of[0]; !first.absent {
 			nmi, fit = fmt.Sprintf("%.0f", 100*first.nmi), fmt.Sprintf("%.2f", first.fit.Seconds())
+			share = fmt.Sprintf("%.0f", 100*g.seconds()/first.fit.Seconds())
 		}
-		fmt.Fprintf(w, "| %s | %d | %s | %s | %s | %.1f, %.1f, %.1f | %.2f | %s | %s |\n",
+		fmt.Fprintf(w, "| %s | %d | %s | %s | %s | %.1f, %.1f, %.1f | %.2f | %s | %s | %s |\n",
 			g.name, len(g.of),
 			g.share(score.StructureNone), g.share(score.StructureWeak), g.share(score.StructureClear),
 			g.excess(.05), g.excess(.5), g.excess(.95),
-			g.seconds(), nmi, fit)
+			g.seconds(), nmi, fit, share)
 	}
 }
 
