@@ -29,17 +29,7 @@ func SelfWeights[T Float](
 	}
 	n, first, out := op.Len(), base.links.group.First(), make([]float64, 0, len(samples))
 	x, next := make([]T, n*selfColumns), make([]T, n*selfColumns)
-	step := func() error { // from x to next
-		if err := Mul(ctx, op, workers, next, x, selfColumns); err != nil {
-			return err
-		}
-		return eachRow(ctx, workers, n, func(i int) {
-			to := next[i*selfColumns : (i+1)*selfColumns]
-			for j, v := range x[i*selfColumns : (i+1)*selfColumns] {
-				to[j] = (to[j] + v) / 2
-			}
-		})
-	}
+	step := func() error { return halfStep(ctx, op, workers, next, x) }
 	for lo := 0; lo < len(samples); lo += selfColumns {
 		group := samples[lo:min(lo+selfColumns, len(samples))]
 		clear(x)
@@ -70,6 +60,19 @@ func SelfWeights[T Float](
 		}
 	}
 	return out, nil
+}
+
+// halfStep sets next to (x + A·x)/2, for selfColumns columns.
+func halfStep[T Float](ctx context.Context, op Operator, workers int, next, x []T) error {
+	if err := Mul(ctx, op, workers, next, x, selfColumns); err != nil {
+		return err
+	}
+	return eachRow(ctx, workers, len(x)/selfColumns, func(i int) {
+		to := next[i*selfColumns : (i+1)*selfColumns]
+		for j, v := range x[i*selfColumns : (i+1)*selfColumns] {
+			to[j] = (to[j] + v) / 2
+		}
+	})
 }
 
 // columnProducts returns the inner product of each column of x with the same column of y, over the samples with the links, of all

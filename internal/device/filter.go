@@ -100,12 +100,14 @@ func (w *filter[T]) fill(f *rows.Filter[T], workers int) error {
 // run does the steps and returns the last table.
 func (w *filter[T]) run(f *rows.Filter[T]) ([]T, error) {
 	z, last, other := w.tables[0], w.tables[1], w.tables[2]
-	w.times(z, w.back, w.atoms, w.x, 0, rows.FilterStep{Product: 1}, [3]Ptr{})
-	w.times(last, links{}, w.atoms, 0, 0, rows.FilterStep{Start: f.First}, [3]Ptr{z})
+	w.times(sparseTimes{dst: z, links: w.back, n: w.atoms, x: w.x, step: rows.FilterStep{Product: 1}})
+	w.times(sparseTimes{dst: last, n: w.atoms, step: rows.FilterStep{Start: f.First}, start: z})
 	before := Ptr(0)
 	for _, step := range f.Steps {
-		w.times(w.x, w.samples, w.n, last, w.scale, rows.FilterStep{Product: 1}, [3]Ptr{})
-		w.times(other, w.back, w.atoms, w.x, 0, step, [3]Ptr{z, last, before})
+		w.times(sparseTimes{dst: w.x, links: w.samples, n: w.n, x: last, scale: w.scale, step: rows.FilterStep{Product: 1}})
+		w.times(sparseTimes{
+			dst: other, links: w.back, n: w.atoms, x: w.x, step: step, start: z, last: last, before: before,
+		})
 		last, other, before = other, last, last
 	}
 	if err := w.k.failed(); err != nil {
@@ -122,10 +124,19 @@ func (w *filter[T]) run(f *rows.Filter[T]) ([]T, error) {
 	return table, nil
 }
 
-// times launches the kernel: n rows of dst from the links to x, and from other tables.
-func (w *filter[T]) times(dst Ptr, l links, n int, x, scale Ptr, step rows.FilterStep, others [3]Ptr) {
-	slabs := ceil(w.ld, filterColumns)
-	w.k.launch(w.k.stages, "filter", [3]int{ceil(n*slabs, fourRows), 1, 1}, rowThreads, 0, dst, l.begin, l.columns, l.values, x,
-		scale, others[0], others[1], others[2], int32(n), int32(w.ld), int32(slabs), step.Product, step.Start, step.Last,
-		step.Before)
+// sparseTimes is a launch of the kernel: n rows of dst from the links to x, and from other tables; 0: none.
+type sparseTimes struct {
+	dst                 Ptr
+	links               links
+	n                   int
+	x, scale            Ptr
+	step                rows.FilterStep
+	start, last, before Ptr
+}
+
+func (w *filter[T]) times(p sparseTimes) {
+	slabs, s := ceil(w.ld, filterColumns), p.step
+	w.k.launch(w.k.stages, "filter", [3]int{ceil(p.n*slabs, fourRows), 1, 1}, rowThreads, 0, p.dst, p.links.begin,
+		p.links.columns, p.links.values, p.x, p.scale, p.start, p.last, p.before, int32(p.n), int32(w.ld), int32(slabs),
+		s.Product, s.Start, s.Last, s.Before)
 }
