@@ -38,8 +38,9 @@ type Config struct {
 	// score.Contingency.Match pairs them with StartLabels. On ranks, each gives its labels.
 	StartLabels []int
 	// Start is the initial state of the network, E and P in the coordinates of the preprocessed views; default H = 0, E = 0 and
-	// anchors of the initial clustering. It requires Neighborhood.Neighbors: None. Anchors exclude StartLabels, H needs one of
-	// them, E needs noise. H and E exclude FitSamples and a GPU. On ranks, each gives H and E of its samples.
+	// anchors of the initial clustering. It requires Neighborhood.Neighbors: None. Give anchors or StartLabels, not both. H
+	// needs one of them. E needs noise. With H or E there are no FitSamples, and the fit runs on the CPU: machine.CUDA is an
+	// error. On ranks, each gives H and E of its samples.
 	Start StartPoint `json:"-"`
 
 	// Known has the class of each sample (n values, 0 to c−1), −1 where it is not known; default nil. By these labels Fit gives

@@ -515,3 +515,29 @@ func TestKnownErrors(t *testing.T) {
 		}
 	}
 }
+
+// A start has no form in JSON: it is an error by its present and its former name, and null is none.
+func TestStartInJSON(t *testing.T) {
+	for text, wrong := range map[string]bool{
+		`{"StartAnchors":[[[1,2]]]}`: true, `{"Start":{"H":[[1]]}}`: true,
+		`{"StartAnchors":null}`: false, `{"Start":null}`: false,
+	} {
+		var c Config
+		if err := json.Unmarshal([]byte(text), &c); (err != nil) != wrong || wrong && !strings.Contains(err.Error(), "Start ") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// A checkpoint tells a given H from a given E of the same entries.
+func TestSumOfStart(t *testing.T) {
+	x := mat.NewDense(2, 2, []float64{1, 2, 3, 4})
+	h, err := sumOfStart(t.Context(), nil, &Config{Start: StartPoint{H: x}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := sumOfStart(t.Context(), nil, &Config{Start: StartPoint{E: []mat.Matrix{x}}})
+	if err != nil || h == e {
+		t.Errorf("%q and %q: %v", h, e, err)
+	}
+}

@@ -90,6 +90,7 @@ func saveModule(i int, m Module) (out savedModule, err error) {
 type configText struct {
 	plainConfig
 	Represent, Noise, Anchor json.RawMessage
+	Start, StartAnchors      json.RawMessage `json:",omitempty"` // have no form
 }
 
 // MarshalJSON writes the fields by name, options by name and modules with their type. UnmarshalJSON reads the result.
@@ -140,6 +141,12 @@ func (c *Config) UnmarshalJSON(text []byte) error {
 	in := configText{plainConfig: plainConfig(*c)}
 	if err := json.Unmarshal(text, &in); err != nil {
 		return err
+	}
+	for _, given := range []json.RawMessage{in.Start, in.StartAnchors} {
+		if given != nil && string(given) != "null" {
+			return errors.New("largemvc: Start (before: StartAnchors) has no form in JSON: leave it out, and set it after " +
+				"reading")
+		}
 	}
 	out := Config(in.plainConfig)
 	for i, from := range []json.RawMessage{in.Represent, in.Noise, in.Anchor} {

@@ -121,7 +121,7 @@ func TestEnvErrors(t *testing.T) {
 		},
 		{
 			"H is a nil pointer", Env{G: gorgonia.NewGraph()}, data,
-			StartPoint{Anchors: fine.Anchors, H: (*mat.Dense)(nil)}, "the starting H are nil",
+			StartPoint{Anchors: fine.Anchors, H: (*mat.Dense)(nil)}, "StartPoint.H: nil",
 		},
 		{"layers", Env{G: gorgonia.NewGraph(), Layers: -1}, data, fine, "-1 layers"},
 		{"presence", Env{G: gorgonia.NewGraph(), Present: new(Node)}, data, fine, "Present"},
@@ -135,7 +135,7 @@ func TestEnvErrors(t *testing.T) {
 		},
 		{
 			"anchors of another size", Env{G: gorgonia.NewGraph()}, data,
-			StartPoint{Anchors: []mat.Matrix{p, mat.NewDense(3, 3, nil)}}, "view 1 are 3×3, want 2×3",
+			StartPoint{Anchors: []mat.Matrix{p, mat.NewDense(3, 3, nil)}}, "view 1: 3×3, want 2×3",
 		},
 		{
 			"no anchors", Env{G: gorgonia.NewGraph()}, data,
@@ -147,7 +147,7 @@ func TestEnvErrors(t *testing.T) {
 		},
 		{
 			"H of another size", Env{G: gorgonia.NewGraph()}, data,
-			StartPoint{Anchors: fine.Anchors, H: mat.NewDense(4, 3, nil)}, "H are 4×3, want 4×2",
+			StartPoint{Anchors: fine.Anchors, H: mat.NewDense(4, 3, nil)}, "StartPoint.H: 4×3, want 4×2",
 		},
 		{"samples", Env{G: gorgonia.NewGraph(), Samples: 5}, data, fine, "Env.Samples is 5"},
 		{"views", Env{G: gorgonia.NewGraph(), Views: 1}, data, fine, "Env.Views is 1"},

@@ -236,7 +236,7 @@ func (s StartPoint) check(e Env, encoded bool) error {
 		}
 	}
 	if s.H != nil {
-		if err := checkStart("the starting H", s.H, e.Samples, e.Anchors, e.Of == tensor.Float32); err != nil {
+		if err := checkStart("StartPoint.H", s.H, e.Samples, e.Anchors, e.Of == tensor.Float32); err != nil {
 			return err
 		}
 	}
@@ -249,7 +249,7 @@ func (s StartPoint) check(e Env, encoded bool) error {
 		return errors.New("largemvc: a starting E is for views, not for the codes of an Encoder: leave out StartPoint.E")
 	}
 	for v, x := range s.E {
-		what := fmt.Sprintf("the starting E of view %d", v)
+		what := fmt.Sprintf("StartPoint.E of view %d", v)
 		if err := checkStart(what, x, e.Samples, e.Dims[v], e.Of == tensor.Float32); err != nil {
 			return err
 		}
@@ -259,10 +259,10 @@ func (s StartPoint) check(e Env, encoded bool) error {
 
 func checkStart(what string, x mat.Matrix, rows, columns int, single bool) error {
 	if MatrixView(x).err != nil { // a nil pointer to a matrix, for one
-		return fmt.Errorf("largemvc: %s are nil", what)
+		return fmt.Errorf("largemvc: %s: nil", what)
 	}
 	if r, c := x.Dims(); r != rows || c != columns {
-		return fmt.Errorf("largemvc: %s are %d×%d, want %d×%d", what, r, c, rows, columns)
+		return fmt.Errorf("largemvc: %s: %d×%d, want %d×%d", what, r, c, rows, columns)
 	}
 	return checkEntries(what, x, single)
 }

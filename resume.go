@@ -301,7 +301,8 @@ func sumOfStart(ctx context.Context, group *ranks.Group, c *Config) (string, err
 	for _, x := range c.Start.E {
 		given = append(given, MatrixView(x).in)
 	}
-	return view.Fingerprint(ctx, group, given, c.Machine.Workers)
+	sum, err := view.Fingerprint(ctx, group, given, c.Machine.Workers)
+	return fmt.Sprintf("%s, H %t, %d E", sum, c.Start.H != nil, len(c.Start.E)), err
 }
 
 // setInputs tells the number of the network's inputs, which must be that of the training from which the fit goes on, if there

@@ -13,9 +13,9 @@ import (
 const selfColumns = 16
 
 // SelfWeights returns, for some samples of a graph (of all ranks), the weight that a filter of the given number of steps gives
-// to the row of the sample itself by way of its neighbours: the diagonal of ((I + A)/2)^S less 2^−S. It computes products for
-// half of the steps, because the diagonal of the power consists of inner products of columns of lower powers. A device, if it is
-// not nil, filters the columns along a Factor.
+// to the row of the sample itself by way of its neighbours: the diagonal of ((I + A)/2)^S less 2^−S. On the CPU it computes
+// products for half of the steps, because the diagonal of the power consists of inner products of columns of lower powers. A
+// device, if it is not nil, filters the columns along a Factor.
 func SelfWeights[T Float](
 	ctx context.Context, op Operator, steps, workers int, samples []int, device rows.Device,
 ) ([]float64, error) {

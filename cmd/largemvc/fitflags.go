@@ -99,7 +99,7 @@ func fitFlags(o *fitOptions) *flags {
 	f.Lookup("epochs").DefValue = "100; of the default preset with more than 200 clusters 50"
 	f.Uint64Var(&c.Seed, "seed", 0, "`SEED` of all random numbers; equal seeds give equal results on any number of cores")
 	f.added("seed")
-	f.output(&c.Checkpoint.Path, "checkpoint", "`FILE` for the state of the training, for -resume; none by default,\n"+
+	f.output(&c.Checkpoint.Path, "checkpoint", "`FILE` for the state of the fit, for -resume; none by default,\n"+
 		"with -resume the file that is resumed, unless that is a pipe")
 	f.value(seconds{&o.grace}, "grace", "`auto|none|SECONDS` that the fit may take after a "+
 		"signal to write labels and model; then it exits with status 1. The\nstate after the last epoch is in -checkpoint "+

@@ -145,7 +145,7 @@ func TestInspectCheckpoint(t *testing.T) {
 	if status != exitOK || stderr != "" {
 		t.Fatalf("status %d: %s", status, stderr)
 	}
-	for _, want := range []string{"the state of a training, neither data nor a model",
+	for _, want := range []string{"the state of a fit, neither data nor a model",
 		"30 samples, after 4 of 4 epochs, where it is over", "seed 9, float64", "of 2\n",
 		"view 0      X0, 12 features", "3, with 3 anchors", `"Seed":9`,
 		"largemvc fit -data FILE -resume " + state + "\n"} {

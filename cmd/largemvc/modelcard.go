@@ -81,13 +81,13 @@ func printCheckpoint(w io.Writer, path string) error {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(t, "%s\t%s\n", name, textfile.Printable(fmt.Sprintf(format, args...)))
 	}
-	line("checkpoint", "%s, %.3g MiB: the state of a training, neither data nor a model", path, float64(info.Size())/(1<<20))
+	line("checkpoint", "%s, %.3g MiB: the state of a fit, neither data nor a model", path, float64(info.Size())/(1<<20))
 	where := "it goes on there"
 	if s.Over {
 		where = "it is over"
 	}
 	if s.Prepared {
-		where = "its preparation goes on there"
+		where = "its preparation goes on"
 	}
 	line("training", "%s, after %d of %s, where %s; seed %d, float%d", count(s.Samples, "sample"), s.Epochs,
 		count(settings.Epochs, "epoch"), where, settings.Seed, bits(settings.Float64))

@@ -182,7 +182,10 @@ func (s *savedState) check(restarts int) error {
 	if s.Next < 0 || s.Next > restarts || len(s.Views) == 0 || s.Prepared != (s.Current == nil && s.Best == nil) {
 		return fmt.Errorf("it is at run %d of %d on %d views, or without a state", s.Next, restarts, len(s.Views))
 	}
-	if s.Prepared && s.Next == 0 {
+	if s.Prepared {
+		if s.Next != 0 {
+			return fmt.Errorf("it is at run %d, and no run has begun", s.Next)
+		}
 		return nil
 	}
 	if s.Inputs < len(s.Views) || s.Inputs > 2*len(s.Views) {

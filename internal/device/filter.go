@@ -26,12 +26,12 @@ func filtered[T kernel.Float](ctx context.Context, s *Session, f *rows.Filter[T]
 	}
 	k.ctx = ctx
 	w := &filter[T]{k: k, n: len(f.Samples.Begin) - 1, atoms: len(f.Atoms.Begin) - 1, ld: padded(f.Columns)}
-	if err := checkSizes(max(w.n, w.atoms)*ceil(w.ld, filterColumns), []int{f.Columns}, 1, 1); err != nil {
-		return nil, err
-	}
 	w.allocate(f)
 	if err := fits(s.drv, fmt.Sprintf("a filter of %d samples", w.n), w.mem.total); err != nil {
 		return nil, s.leave(err)
+	}
+	if err := checkSizes(max(w.n, w.atoms)*ceil(w.ld, filterColumns), []int{f.Columns}, 1, 1); err != nil {
+		return nil, err
 	}
 	w.mem = memory{drv: s.drv}
 	w.allocate(f)
@@ -43,7 +43,7 @@ func filtered[T kernel.Float](ctx context.Context, s *Session, f *rows.Filter[T]
 		table, err = w.run(f)
 	}
 	if err = errors.Join(err, w.mem.release()); err != nil {
-		return nil, err
+		return nil, s.leave(err)
 	}
 	return table, nil
 }

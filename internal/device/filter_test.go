@@ -122,6 +122,14 @@ func TestFilterWithoutMemory(t *testing.T) {
 	if !slices.Equal(got[0].X, want[0].X) || len(session.Left()) != 1 {
 		t.Errorf("other rows than the CPU's, or it left %q", session.Left())
 	}
+	// What the plan did not see, as memory that other programs take meanwhile.
+	got, session = blocks[float32](n), NewSession(&filling{Driver: &simdevice.Sim{}}, false)
+	if _, err := neighbor.Smooth(t.Context(), op, there(got, session), 3, 1); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(got[0].X, want[0].X) || len(session.Left()) == 0 {
+		t.Errorf("other rows than the CPU's, or it left %q", session.Left())
+	}
 	var full *MemoryError
 	must := NewSession(&simdevice.Sim{Limit: 1 << 16}, true)
 	if _, err := neighbor.Smooth(t.Context(), op, there(blocks[float32](n), must), 3, 1); !errors.As(err, &full) {
@@ -136,6 +144,19 @@ func TestFilterWithoutMemory(t *testing.T) {
 	if drv.held != 0 {
 		t.Errorf("%d arrays are left on the device", drv.held)
 	}
+}
+
+// filling has no memory for a third array.
+type filling struct {
+	Driver
+	arrays int
+}
+
+func (f *filling) Alloc(name string, bytes int64) (Ptr, error) {
+	if f.arrays++; f.arrays > 2 {
+		return 0, &MemoryError{What: name, Need: bytes}
+	}
+	return f.Driver.Alloc(name, bytes)
 }
 
 // cancelling cancels a context at the fourth launch and counts the arrays on the device.

@@ -228,13 +228,8 @@ func (s *Memory[T]) allocate(h0 []float64, training bool, spare [][]T) {
 	}
 }
 
-// SetStartNoise sets the initial E, by E_v·P_vᵀ of its rows and of the initial anchors, row-major, per view.
-func (s *Memory[T]) SetStartNoise(noise [][]float64) {
-	s.noise = nil
-	for _, x := range noise {
-		s.noise = append(s.noise, s.padded(x))
-	}
-}
+// AddStartNoise sets the initial E of the next view, by E_v·P_vᵀ of its rows and of the initial anchors, row-major.
+func (s *Memory[T]) AddStartNoise(x []float64) { s.noise = append(s.noise, s.padded(x)) }
 
 // padded copies n×m values, row-major, to rows with the stride of row state.
 func (s *Memory[T]) padded(x []float64) []T {

@@ -7,7 +7,8 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 )
 
-// Device multiplies rows elsewhere than in this process's memory, such as on a GPU. It is used by one goroutine at a time.
+// Device multiplies and filters rows elsewhere than in this process's memory, such as on a GPU. It is used by one goroutine at a
+// time.
 type Device interface {
 	// Take32 and Take64 take the rows of some views to the device; present[v] says which rows have view v (nil: all), and
 	// absent rows must be zero. They return nil, and no error, where the rows are better multiplied here.

@@ -30,8 +30,8 @@ type Options struct {
 	Workers    int
 	Overwrite  bool // inputs may replace the views in the caller's memory
 
-	// Device, if not nil, computes the products of the searches for directions and neighbours. Projections are computed here in
-	// any case, so that a new sample has the bits of an equal training sample.
+	// Device, if not nil, computes the products of the searches for directions and neighbours, and smooths along landmarks.
+	// Projections are computed here in any case, so that a new sample has the bits of an equal training sample.
 	Device rows.Device
 
 	Group *ranks.Group // processes that hold the other rows; nil: there are none

@@ -2,12 +2,15 @@ package smooth
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/largemvc/largemvc/internal/file"
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/safetensors"
 	"github.com/largemvc/largemvc/neighbor"
 )
@@ -53,15 +56,41 @@ func build[T kernel.Float](
 	ctx context.Context, name string, x []neighbor.View[T], spaces []neighbor.Space, o Options, cfg neighbor.Config,
 ) (*neighbor.Index[T], error) {
 	if o.Group == nil && o.Keeper.has(name) {
-		return restored(ctx, name, x, spaces, o, cfg)
+		in := o.Keeper.tensors()
+		if same := slices.Equal(in.Int32s(name+"rows", sha256.Size/4), sumOfRows(x)); same || in.Err != nil {
+			return restored(ctx, name, x, spaces, o, cfg)
+		}
 	}
 	index, err := neighbor.Build(ctx, x, spaces, cfg)
 	if k := o.Keeper; err == nil && o.Group == nil && k != nil && k.Write != nil {
 		others := slices.DeleteFunc(k.Found, func(t safetensors.Tensor) bool { return strings.HasPrefix(t.Name, name) })
 		k.Found = append(others, graphTensors(name, index.State())...)
+		k.Found = append(k.Found, safetensors.Int32s(name+"rows", sumOfRows(x), sha256.Size/4))
 		err = k.Write(k.Found)
 	}
 	return index, err
+}
+
+// summedRows is the least number of rows in sumOfRows, if there are as many.
+const summedRows = 1024
+
+// sumOfRows is the SHA-256 of some rows. A machine or device that finds other directions has other rows, to which the kept
+// landmarks do not belong: the graph is then built again.
+func sumOfRows[T kernel.Float](x []neighbor.View[T]) []int32 {
+	hash := sha256.New()
+	for _, v := range x {
+		n, d := v.Rows.Dims()
+		row := make([]T, d)
+		for i := 0; i < n; i += max(1, n/summedRows) {
+			v.Rows.Row(i, row)
+			hash.Write(ranks.Bytes(row))
+		}
+	}
+	sum, out := hash.Sum(nil), make([]int32, sha256.Size/4)
+	for i := range out {
+		out[i] = int32(binary.LittleEndian.Uint32(sum[4*i:]))
+	}
+	return out
 }
 
 // graphTensors returns the tensors of a graph.
@@ -95,6 +124,7 @@ func restored[T kernel.Float](
 	ctx context.Context, name string, x []neighbor.View[T], spaces []neighbor.Space, o Options, cfg neighbor.Config,
 ) (*neighbor.Index[T], error) {
 	in, n := o.Keeper.tensors(), 0
+	in.Int32s(name+"rows", sha256.Size/4) // an error where it is not there
 	s := neighbor.State[T]{Config: cfg, Spaces: spaces}
 	s.Config.Device, s.Config.Group = nil, nil
 	for _, v := range x {

@@ -109,15 +109,13 @@ func NewFused[T kernel.Float](env Site, views []*View[T], spec engine.Spec, star
 
 // startNoise sets the initial E of the only shard of this process.
 func startNoise(parts []engine.Shard, start Start, workers int) error {
-	shard, ok := parts[0].(interface{ SetStartNoise([][]float64) })
+	shard, ok := parts[0].(interface{ AddStartNoise([]float64) })
 	if !ok || len(parts) > 1 {
 		return errors.New("an initial E needs the state of all samples in the memory of the CPU")
 	}
-	noise := make([][]float64, len(start.E))
-	for v := range noise {
-		noise[v] = start.noise(workers, v)
+	for v := range start.E {
+		shard.AddStartNoise(start.noise(workers, v))
 	}
-	shard.SetStartNoise(noise)
 	return nil
 }
 
