@@ -10,6 +10,7 @@ import (
 	"github.com/largemvc/largemvc/internal/testrig/ptx"
 	"github.com/largemvc/largemvc/internal/testrig/simdevice"
 	"github.com/largemvc/largemvc/internal/testrig/testutil"
+	"github.com/largemvc/largemvc/neighbor"
 )
 
 // farRows is how many rows lie, as kernels see it, before those that are there. With strides of 8 the numbers of elements are far
@@ -254,6 +255,11 @@ func kernelOver(name string, l Launch, size int64, args []any) (rowKernel, bool)
 		set(groups*number(11)*8, 1)
 		set(number(8)*size, 2)
 		set(4, 4)
+	case "filter":
+		k.n, k.perStrip = 9, int(number(11))
+		set(number(10)*size, 0, 6, 7, 8)
+		set(8, 1)
+		set(size, 5)
 	default: // over sums, anchors or elements of either
 		return k, false
 	}
@@ -291,6 +297,7 @@ func TestFarRows(t *testing.T) {
 	count(d)
 	count(farTerms(t, few))
 	count(farLowest(t))
+	count(farFilter(t))
 	count(farTiles(t))
 	for _, m := range [][2]string{{productsFloat(), "fold fold_doubles"}, {rowsFloat(), ""}, {termsFloat(), ""},
 		{stagesFloat(), ""}, {tensorFloat(), "split_rows largest"}} {
@@ -347,6 +354,25 @@ func farLowest(t *testing.T) *distant {
 	}
 	if !slices.Equal(column[0], column[1]) || !slices.Equal(score[0], score[1]) {
 		t.Errorf("the lowest scores of far rows are others")
+	}
+	return d
+}
+
+// farFilter tries smoothing along landmarks.
+func farFilter(t *testing.T) *distant {
+	const n = 90
+	op, d, want := someGraph(t, n, true), newDistant(), blocks[float32](n)
+	if _, err := neighbor.Smooth(t.Context(), op, there(want, NewSession(&simdevice.Sim{}, true)), 13, 1); err != nil {
+		t.Fatal(err)
+	}
+	got := blocks[float32](n)
+	if _, err := neighbor.Smooth(t.Context(), op, there(got, NewSession(d, true)), 13, 1); err != nil {
+		t.Fatal(err)
+	}
+	for v := range want {
+		if !slices.Equal(got[v].X, want[v].X) {
+			t.Errorf("view %d: smoothing of far rows is another one", v)
+		}
 	}
 	return d
 }
