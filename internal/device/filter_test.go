@@ -38,7 +38,7 @@ func there[T kernel.Float](x []neighbor.Block[T], d *Session) []neighbor.Block[T
 	return x
 }
 
-// The tables of a device, and the rows smoothed by them, are those of the CPU but for rounding. Steps one by one, and a series.
+// The tables of a device, and the rows smoothed by them, equal the CPU's but for rounding. Steps one by one, and a series.
 func TestFilter(t *testing.T) { eachType(t, testFilter[float32], testFilter[float64]) }
 
 func testFilter[T kernel.Float](t *testing.T) {
@@ -139,7 +139,7 @@ func TestFilterWithoutMemory(t *testing.T) {
 	drv := &cancelling{Driver: &simdevice.Sim{}, cancel: cancel}
 	_, err := neighbor.Smooth(ctx, op, there(blocks[float32](n), NewSession(drv, true)), 9, 1)
 	if !errors.Is(err, context.Canceled) {
-		t.Errorf("an error %v, want that of the context", err)
+		t.Errorf("an error %v, want the error of the context", err)
 	}
 	if drv.held != 0 {
 		t.Errorf("%d arrays are left on the device", drv.held)
