@@ -23,6 +23,11 @@ const (
 		"proteinfold"
 	sixSets      = "20newsgroups,3sources,cub10,msrcv1,reuters600,webkb"
 	ofIncomplete = "3sources,webkb,msrcv1,orl,20newsgroups,reuters600"
+	eleven       = "20newsgroups,3sources,bdgp,cub10,landuse21,msrcv1,orl,reuters600,skdigits3v,ucidigit,webkb"
+	seventeen    = "acm,aloi10,buaa,coil20,cora,eyaleb10,gtzan,hw2sources,movies617,nci60,prokaryotic,proteinfold,reuters1200," +
+		"satellite,tcgabrca150,webkb1051,yaleb1140"
+	ofMargin = "bdgp,landuse21,orl,skdigits3v,ucidigit," + sixSets
+	ofFilter = "webkb,3sources,msrcv1,tcgabrca150,nci60,20newsgroups,cub10,orl,reuters600,prokaryotic,movies617"
 )
 
 // studies make the tables and figures of the documents, in the order of the time that they take.
@@ -35,18 +40,15 @@ var studies = []study{
 	{"choose", "./choose -data DATA -draws 0,1,2 -out OUT/choose.svg", nil},
 	{"choose-starts", "./choose -data DATA -starts -draws 0,1,2", nil},
 	{"confidence-sets", "./confidence -data DATA -digits 10000 -first 1", nil},
-	{"protocol", "./paper protocol -data DATA -out OUT -sets " + sixSets, []string{"protocol.md"}},
+	{"protocol", "./paper protocol -data DATA -out OUT -sets " + eleven + "," + seventeen, []string{"protocol.md"}},
 	{"rivals", "./paper rivals -data DATA -out OUT -sets " + sixSets, []string{"rivals.md"}},
-	{"margin", "./paper margin -data DATA -out OUT -sets bdgp,landuse21,orl,skdigits3v,ucidigit," + sixSets, []string{"margin.md"}},
+	{"margin", "./paper margin -data DATA -out OUT -sets " + ofMargin, []string{"margin.md"}},
 	{"incomplete", "./paper incomplete -data DATA -out OUT -sets " + ofIncomplete, []string{"incomplete.csv"}},
-	{"table", "./paper table -data DATA -out OUT -limit 2500", []string{"table.md"}},
-	{"ablation", "./paper ablation -data DATA -out OUT -limit 2500", []string{"ablation.md"}},
-	{"convergence", "./paper convergence -data DATA -out OUT -limit 2500", []string{"convergence.md"}},
-	{"sensitivity", "./paper sensitivity -data DATA -out OUT -limit 2500", []string{"sensitivity.md"}},
+	{"results", "./paper all -data DATA -out OUT -sets " + eleven + " -without rivals,protocol,pairs,filter,margin -page OUT/results.md",
+		[]string{"results.md"}},
 	{"pairs", "./paper pairs -data DATA -out OUT -sets msrcv1,orl,3sources,webkb,nci60,tcgabrca150", []string{"pairs.md"}},
-	{"filter", "./paper filter -data DATA -out OUT -sets webkb,3sources,msrcv1,tcgabrca150,nci60,20newsgroups,cub10,orl,reuters600," +
-		"prokaryotic,movies617", []string{"filter.md"}},
-	{"quality", "./quality -data DATA -out OUT", []string{"quality.md"}},
+	{"filter", "./paper filter -data DATA -out OUT -sets " + ofFilter, []string{"filter.md"}},
+	{"quality", "./quality -data DATA -out OUT -draws 10 -sets " + eleven + "," + seventeen, []string{"quality.md"}},
 	{"speed", "./bench/compare -data DATA -own all", nil},
 	{"methods", "./bench/compare -data DATA -methods mnist3v,mnistusps -runs 3 -figure OUT/methods.svg", []string{"methods.svg"}},
 }

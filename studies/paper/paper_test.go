@@ -23,6 +23,7 @@ import (
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/studies/internal/presets"
+	"github.com/largemvc/largemvc/studies/internal/sets"
 	"github.com/largemvc/largemvc/studies/internal/tables"
 )
 
@@ -49,7 +50,7 @@ func folder(t *testing.T) string {
 // small returns a study of the two sets.
 func smallStudy(t *testing.T) *study {
 	t.Helper()
-	s := &study{data: folder(t), out: t.TempDir(), draws: 2, epochs: 3, stderr: io.Discard}
+	s := &study{data: folder(t), out: t.TempDir(), draws: 2, tableDraws: 2, epochs: 3, stderr: io.Discard}
 	if err := s.prepare(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -163,6 +164,7 @@ func wholePage(t *testing.T, s *study) {
 // The table's figures are those of fits done by hand.
 func TestTableAgainstFits(t *testing.T) {
 	s := smallStudy(t)
+	s.draws = 1 // of the other experiments
 	if err := table(context.Background(), s); err != nil {
 		t.Fatal(err)
 	}
@@ -364,6 +366,7 @@ func TestRunErrors(t *testing.T) {
 		{nil, "no experiment named"},
 		{[]string{"cooking"}, `no experiment "cooking"`},
 		{[]string{"table", "-draws", "0"}, "0 draws"},
+		{[]string{"table", "-table-draws", "0"}, "0 of the table"},
 		{[]string{"table", "-page", "x.md"}, "-page and -without are for all"},
 		{[]string{"all", "-without", "time,dancing"}, `no experiment "dancing"`},
 		{[]string{"table", "-data", filepath.Join(data, "none.npz"), "-out", out}, "none.npz"},
@@ -391,6 +394,23 @@ func TestRunErrors(t *testing.T) {
 	}
 }
 
+// The experiment protocol leaves out sets with a view of fewer features than clusters, and says so.
+func TestProtocolLeavesNarrow(t *testing.T) {
+	wide := &sets.Set{Name: "wide", Classes: 3, Values: []sets.Matrix{{D: 3}, {D: 4}}}
+	narrow := &sets.Set{Name: "narrow", Classes: 3, Values: []sets.Matrix{{D: 9}, {D: 2}}}
+	s := &study{sets: []*sets.Set{narrow, wide}}
+	if names := s.leaveNarrow(); names != "narrow" || len(s.sets) != 1 || s.sets[0] != wide {
+		t.Errorf("left out %q, kept %s", names, sets.Names(s.sets))
+	}
+	s.sets = []*sets.Set{narrow}
+	if err := protocol(context.Background(), s); err == nil || !strings.Contains(err.Error(), "in every view: narrow") {
+		t.Error(err)
+	}
+	if len(s.sets) != 1 {
+		t.Error("the sets of the study are others after the experiment")
+	}
+}
+
 // Sets with the names of the authors' files stand beside the figures of the paper, unless their size is another.
 func TestBesideThePaper(t *testing.T) {
 	s := smallStudy(t)
@@ -410,7 +430,7 @@ func TestBesideThePaper(t *testing.T) {
 			here = r[2]
 		}
 	}
-	if len(got) != 18 || got["Apples, LargeMvC-Net, paper preset: ACC, paper"] != "081.25" || here == "" ||
+	if len(got) != 24 || got["Apples, LargeMvC-Net, paper preset: ACC, paper"] != "081.25" || here == "" ||
 		got["Apples, LMVSC: NMI, here"] != here {
 		t.Errorf("%v, want an NMI of LMVSC of %s", got, here)
 	}

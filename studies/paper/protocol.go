@@ -53,6 +53,11 @@ var protocolEpochs = []int{0, 1, 2, 5, 10, 20, 35, 50, 75, 100}
 // protocol measures how much of a figure is the protocol of the published code: majority-mapped purity at the epoch that labels
 // pick, in place of one-to-one accuracy at the last epoch.
 func protocol(ctx context.Context, s *study) error {
+	defer func(all []*sets.Set) { s.sets = all }(s.sets)
+	narrow := s.leaveNarrow()
+	if len(s.sets) == 0 {
+		return fmt.Errorf("the start of the published code needs as many features as clusters in every view: %s", narrow)
+	}
 	networks := []network{
 		{"default preset", presetCourse(largemvc.Config{})},
 		{"paper preset", presetCourse(presets.Paper.Of(largemvc.Config{}))},
@@ -80,7 +85,9 @@ func protocol(ctx context.Context, s *study) error {
 	if err != nil {
 		return err
 	}
-	notes += left
+	if notes += left; narrow != "" {
+		notes += "Left out, because the published start needs as many features in every view as there are clusters: " + narrow + "."
+	}
 	return s.publish(page{
 		name: "protocol", title: "The published protocol", caption: "The published code prints, under the name ACC, " +
 			"majority-mapped purity at the epoch at which labels make it largest. The rows go from the honest figure to that " +
@@ -94,6 +101,23 @@ func protocol(ctx context.Context, s *study) error {
 			"code has it.",
 		notes: notes, tables: []tables.Grid{g},
 	})
+}
+
+// leaveNarrow leaves out the sets with a view of fewer features than clusters, and returns their names.
+func (s *study) leaveNarrow() string {
+	isNarrow := func(d *sets.Set) bool {
+		return slices.ContainsFunc(d.Values, func(m sets.Matrix) bool { return m.D < d.Classes })
+	}
+	var wide, narrow []*sets.Set
+	for _, d := range s.sets {
+		if isNarrow(d) {
+			narrow = append(narrow, d)
+		} else {
+			wide = append(wide, d)
+		}
+	}
+	s.sets = wide
+	return sets.Names(narrow)
 }
 
 // figures are the rows of a network.

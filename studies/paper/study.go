@@ -20,7 +20,7 @@ type study struct {
 	data, only, out, page string
 	without               string // experiments of all to leave out
 	elsewhere             string // folder of the results of another machine
-	draws                 int
+	draws, tableDraws     int
 	epochs                int
 	limit                 int
 	quick, png, sameState bool
@@ -49,6 +49,7 @@ func (s *study) register(f *flag.FlagSet) {
 		"printed on another machine; the program writes the data for it there, SET-DRAW.npz")
 	f.IntVar(&s.draws, "draws", 3, "draws of every setting; a draw is an order of the rows, a seed and, where there is one, "+
 		"a mask")
+	f.IntVar(&s.tableDraws, "table-draws", 10, "draws of the experiment table")
 	f.IntVar(&s.epochs, "epochs", 100, "epochs of training")
 	f.IntVar(&s.limit, "limit", 0, "leave out sets of more samples; default 0: no limit")
 	f.BoolVar(&s.quick, "quick", false, "few draws, epochs and samples, on MNIST views unless -data says "+
@@ -60,11 +61,11 @@ func (s *study) register(f *flag.FlagSet) {
 
 // prepare checks the flags and opens the data.
 func (s *study) prepare(ctx context.Context) error {
-	if s.draws < 1 || s.epochs < 1 || s.limit < 0 {
-		return fmt.Errorf("%d draws, %d epochs, limit %d", s.draws, s.epochs, s.limit)
+	if s.draws < 1 || s.tableDraws < 1 || s.epochs < 1 || s.limit < 0 {
+		return fmt.Errorf("%d draws, %d of the table, %d epochs, limit %d", s.draws, s.tableDraws, s.epochs, s.limit)
 	}
 	if s.quick {
-		s.draws, s.epochs = min(s.draws, 2), min(s.epochs, 30)
+		s.draws, s.tableDraws, s.epochs = min(s.draws, 2), min(s.tableDraws, 2), min(s.epochs, 30)
 	}
 	if err := os.MkdirAll(s.out, 0o777); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/largemvc/largemvc"
@@ -35,7 +36,7 @@ func rows() []row {
 	for _, m := range models() {
 		out = append(out, row{name: m.name, run: m.scored})
 	}
-	for _, m := range baseline.Methods() {
+	for _, m := range slices.Concat(baseline.Methods(), baseline.StandardisedMethods()) {
 		out = append(out, row{name: m.Name, run: func(ctx context.Context, s *study, d *sets.Set, draw int) (scores, error) {
 			labels, err := m.Run(ctx, d.Matrices(), d.Classes, uint64(draw))
 			if err != nil {
@@ -164,6 +165,8 @@ const unitRow = "LargeMvC-Net, paper preset"
 // table compares the methods on all sets.
 func table(ctx context.Context, s *study) error {
 	methods := rows()
+	defer func(draws int) { s.draws = draws }(s.draws)
+	s.draws = s.tableDraws
 	got, err := s.scoreAll(ctx, "table", s.sets, methods)
 	if err != nil {
 		return err
@@ -212,7 +215,7 @@ func table(ctx context.Context, s *study) error {
 	}
 	shown.Rank()
 	p := page{
-		name: "table", title: "Clustering scores", caption: tableCaption(kept, len(s.sets)*s.draws), notes: tableNotes,
+		name: "table", title: "Clustering scores", caption: s.tableCaption(kept), notes: tableNotes,
 		tables: []tables.Grid{shown}, data: []tables.Grid{all},
 	}
 	paper, text := beside(s.sets, methods, got)
@@ -247,15 +250,16 @@ const tableNotes = "The paper's figures measure something else than these: its c
 	"Here nothing is tuned to a set, for us or for the others. The constants of the default preset were chosen on public " +
 	"sets that may be among these (`studies/quality` names them): its figures are optimistic as far as they are."
 
-func tableCaption(kept, runs int) string {
-	text := "ACC of each set in %, and the means of three measures over the sets. "
+func (s *study) tableCaption(kept int) string {
+	text := fmt.Sprintf("ACC of each set in %%, and the means of three measures over the sets; %d draws. ", s.draws)
 	text += fmt.Sprintf("*Time* is processor time, all threads together, in that of the trained paper preset: the geometric "+
 		"mean over the "+
 		"sets. NMI, ARI, seconds and deviations over the draws are in the data of each set. The default preset gave its "+
 		"start back, "+
 		"as it does where a test without labels finds the trained network no better, in %d of its %d runs. "+
 		"**Best** and <u>second</u> of each column are marked; label-picked rows are out of that comparison. "+
-		"Settings of the other methods, which are written from their papers and none of them tuned: ", kept, runs)
+		"**Samples standardised** are methods with the standardisation of the paper preset in place of their own. "+
+		"Settings of the other methods, which are written from their papers and none of them tuned: ", kept, len(s.sets)*s.draws)
 	var settings []string
 	for _, m := range baseline.Methods() {
 		settings = append(settings, fmt.Sprintf("**%s** (%s): %s", m.Name, m.Source, m.Settings))

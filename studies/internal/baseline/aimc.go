@@ -21,7 +21,11 @@ const aimcSettings = "columns z-scored, dimension of the integral space d = c, a
 // with projections G_v (d_v×c), consensus centres F (c×c) and the weights α_v = 1/(2‖X_v − Y FᵀG_vᵀ‖), by turns in G, F, Y
 // and α. It starts from F = I and a partition of c random samples, and needs no parameter.
 func AIMC(ctx context.Context, views []mat.Matrix, c int, seed uint64) ([]int, error) {
-	x, err := load(ctx, views, nil, c, zScore)
+	return aimcOf(ctx, views, c, seed, zScore)
+}
+
+func aimcOf(ctx context.Context, views []mat.Matrix, c int, seed uint64, how scaling) ([]int, error) {
+	x, err := load(ctx, views, nil, c, how)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ type Method struct {
 	Run      Func
 }
 
-// Methods returns the comparison methods for complete data that need no class labels.
+// Methods returns the comparison methods for complete data that need no class labels, with the standardisation of their authors.
 func Methods() []Method {
 	return []Method{
 		{"k-means, z-scored", "S. Lloyd, IEEE Trans. Inf. Theory 1982",
@@ -46,6 +46,22 @@ func Methods() []Method {
 		{"AIMC", "M.-S. Chen et al., ACM MM 2022", aimcSettings, AIMC},
 		{"OPMC", "J. Liu et al., ICCV 2021", opmcSettings, OPMC},
 	}
+}
+
+// StandardisedMethods returns the five multi-view methods with the standardisation of the paper preset in place of their own: the
+// features of a sample in a view at mean 0 and variance 1.
+func StandardisedMethods() []Method {
+	var out []Method
+	for _, m := range []struct {
+		name string
+		run  func(ctx context.Context, views []mat.Matrix, c int, seed uint64, how scaling) ([]int, error)
+	}{{"LMVSC", lmvscOf}, {"FDAGF", fdagfOf}, {"EMVGC-LG", emvgcOf}, {"AIMC", aimcOf}, {"OPMC", opmcOf}} {
+		run := func(ctx context.Context, views []mat.Matrix, c int, seed uint64) ([]int, error) {
+			return m.run(ctx, views, c, seed, sample)
+		}
+		out = append(out, Method{Name: m.name + ", samples standardised", Run: run})
+	}
+	return out
 }
 
 // scaling is the standardisation of the views.

@@ -53,7 +53,7 @@ func accuracy(t *testing.T, classes, labels []int) float64 {
 
 func TestMethodsOnBlobs(t *testing.T) {
 	views, classes := blobs(200, 3, 1)
-	for _, m := range Methods() {
+	for _, m := range slices.Concat(Methods(), StandardisedMethods()) {
 		best := 0.0 // AIMC and OPMC start from random labels; one of a few starts must find the clusters
 		for seed := range uint64(6) {
 			labels, err := m.Run(context.Background(), views, 3, seed)
@@ -68,6 +68,36 @@ func TestMethodsOnBlobs(t *testing.T) {
 		if best < 0.99 {
 			t.Errorf("%s: ACC %.3f", m.Name, best)
 		}
+	}
+}
+
+// A method on standardised samples is the method itself on views whose samples have mean 0 and variance 1.
+func TestStandardisedMethods(t *testing.T) {
+	views, _ := blobs(60, 3, 1)
+	scaled := make([]mat.Matrix, len(views))
+	for v, x := range views {
+		n, d := x.Dims()
+		b, err := loadView(x, v, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.scale(sample)
+		values := make([]float64, n*d)
+		for i, a := range b.x {
+			values[i] = float64(a)
+		}
+		scaled[v] = mat.NewDense(n, d, values)
+	}
+	got, err := StandardisedMethods()[0].Run(context.Background(), views, 3, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := LMVSC(context.Background(), scaled, 3, 2)
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("labels %v, want %v (%v)", got, want, err)
+	}
+	if other, err := LMVSC(context.Background(), views, 3, 2); err != nil || slices.Equal(got, other) {
+		t.Errorf("the labels of views as they are (%v)", err)
 	}
 }
 

@@ -27,7 +27,11 @@ const (
 // singular vectors are clustered. It goes by turns in Z and A, both exactly, from anchors that k-means gives, until an
 // iteration lowers the objective by less than a thousandth.
 func EMVGCLG(ctx context.Context, views []mat.Matrix, c int, seed uint64) ([]int, error) {
-	x, err := load(ctx, views, nil, c, zScore)
+	return emvgcOf(ctx, views, c, seed, zScore)
+}
+
+func emvgcOf(ctx context.Context, views []mat.Matrix, c int, seed uint64, how scaling) ([]int, error) {
+	x, err := load(ctx, views, nil, c, how)
 	if err != nil {
 		return nil, err
 	}

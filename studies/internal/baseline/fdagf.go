@@ -31,7 +31,11 @@ const (
 // from anchors that k-means gives; the graphs, each anchor divided by the root of its sum and each graph weighted by √β_vr, are
 // set side by side and clustered by their first c left singular vectors.
 func FDAGF(ctx context.Context, views []mat.Matrix, c int, seed uint64) ([]int, error) {
-	x, err := load(ctx, views, nil, c, zScore)
+	return fdagfOf(ctx, views, c, seed, zScore)
+}
+
+func fdagfOf(ctx context.Context, views []mat.Matrix, c int, seed uint64, how scaling) ([]int, error) {
+	x, err := load(ctx, views, nil, c, how)
 	if err != nil {
 		return nil, err
 	}

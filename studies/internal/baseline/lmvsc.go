@@ -28,7 +28,11 @@ const lmvscSettings = "views as they are, m = 50 anchors a view and α = 1 (the 
 // the weights of all views side by side, Z = [Z_1 … Z_V]/√V (n×Vm), are clustered by k-means on their first c left
 // singular vectors. Each sample's problem is solved exactly.
 func LMVSC(ctx context.Context, views []mat.Matrix, c int, seed uint64) ([]int, error) {
-	x, err := load(ctx, views, nil, c, raw)
+	return lmvscOf(ctx, views, c, seed, raw)
+}
+
+func lmvscOf(ctx context.Context, views []mat.Matrix, c int, seed uint64, how scaling) ([]int, error) {
+	x, err := load(ctx, views, nil, c, how)
 	if err != nil {
 		return nil, err
 	}

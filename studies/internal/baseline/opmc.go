@@ -23,7 +23,11 @@ const (
 // with the partition Y common to the views, and each view's centres C_v (c×c) in its projection W_v (c×d_v), by turns in W,
 // C and Y, from random labels and random C.
 func OPMC(ctx context.Context, views []mat.Matrix, c int, seed uint64) ([]int, error) {
-	x, err := load(ctx, views, nil, c, zScore)
+	return opmcOf(ctx, views, c, seed, zScore)
+}
+
+func opmcOf(ctx context.Context, views []mat.Matrix, c int, seed uint64, how scaling) ([]int, error) {
+	x, err := load(ctx, views, nil, c, how)
 	if err != nil {
 		return nil, err
 	}
