@@ -69,6 +69,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if chosen, err = without(chosen, s.without); err != nil {
 		return err
 	}
+	s.several = len(chosen) > 1
 	if err := s.prepare(ctx); err != nil {
 		return err
 	}

@@ -394,6 +394,21 @@ func TestRunErrors(t *testing.T) {
 	}
 }
 
+// Among all experiments, an experiment of few sets takes the cheapest of those that -sets names; alone it takes all of these.
+func TestSmall(t *testing.T) {
+	s := &study{only: "a,b,c"}
+	for i, name := range []string{"a", "b", "c"} {
+		x := sets.Matrix{N: 10, D: 9 - i, X: make([]float32, 10*(9-i))}
+		s.sets = append(s.sets, sets.New(name, []sets.Matrix{x}, make([]int, 10), []string{"one"}))
+	}
+	if got := sets.Names(s.small(2)); got != "a, b, c" {
+		t.Errorf("alone: %s", got)
+	}
+	if s.several = true; sets.Names(s.small(2)) != "b, c" {
+		t.Errorf("among all: %s", sets.Names(s.small(2)))
+	}
+}
+
 // The experiment protocol leaves out sets with a view of fewer features than clusters, and says so.
 func TestProtocolLeavesNarrow(t *testing.T) {
 	wide := &sets.Set{Name: "wide", Classes: 3, Values: []sets.Matrix{{D: 3}, {D: 4}}}

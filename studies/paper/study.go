@@ -24,6 +24,7 @@ type study struct {
 	epochs                int
 	limit                 int
 	quick, png, sameState bool
+	several               bool // all experiments run
 
 	stderr io.Writer
 	sets   []*sets.Set
@@ -94,9 +95,9 @@ func (s *study) draw(d *sets.Set, draw int) *sets.Set {
 	return s.drawn.set
 }
 
-// small returns the k sets that are cheapest to run, in their usual order, or all sets that -sets names.
+// small returns the k sets that are cheapest to run, in their usual order; of a single experiment, all sets that -sets names.
 func (s *study) small(k int) []*sets.Set {
-	if s.only != "" || len(s.sets) <= k {
+	if s.only != "" && !s.several || len(s.sets) <= k {
 		return s.sets
 	}
 	cost := func(d *sets.Set) int {

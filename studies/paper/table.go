@@ -258,7 +258,8 @@ func (s *study) tableCaption(kept int) string {
 		"start back, "+
 		"as it does where a test without labels finds the trained network no better, in %d of its %d runs. "+
 		"**Best** and <u>second</u> of each column are marked; label-picked rows are out of that comparison. "+
-		"**Samples standardised** are methods with the standardisation of the paper preset in place of their own. "+
+		"**Samples standardised** are methods with the standardisation of the paper preset in place of their own. AIMC needs "+
+		"columns of mean 0: its centres have norm 1, and all samples near a common mean get one of them. "+
 		"Settings of the other methods, which are written from their papers and none of them tuned: ", kept, len(s.sets)*s.draws)
 	var settings []string
 	for _, m := range baseline.Methods() {
