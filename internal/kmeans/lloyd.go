@@ -115,8 +115,7 @@ func (s *solver[T]) assign(ctx context.Context, starts []*start[T]) error {
 		s.panel.multiply(s.src, lo, hi, ws)
 		for j, r := range starts {
 			for i := lo; i < hi; i++ {
-				k, _ := s.panel.nearest(s.src, i, lo, j*c, (j+1)*c, s.norm[i], ws)
-				r.next[i] = k - j*c
+				r.next[i] = s.panel.nearestBy(s.src, i, lo, j*c, (j+1)*c, r.next[i], s.norm[i], ws)
 			}
 		}
 		return nil
