@@ -175,7 +175,7 @@ func TestGuess(t *testing.T) {
 		for i := lo; i < hi; i++ {
 			want, _ := s.panel.nearest(src, i, lo, 0, c, s.norm[i], s.spaces[0])
 			for guess := range c {
-				if got := s.panel.nearestBy(src, i, lo, 0, c, guess, s.norm[i], s.spaces[0]); got != want {
+				if got := s.nearest(i, lo, 0, guess, s.spaces[0]); got != want {
 					t.Fatalf("by the guess %d sample %d is nearest to %d, want %d", guess, i, got, want)
 				}
 			}

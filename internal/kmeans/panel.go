@@ -168,14 +168,15 @@ func (p *panel[T]) nearest(src *Source[T], i, lo, from, to int, norm float64, ws
 	return p.lowest(src, i, from, to, norm, ws)
 }
 
-// nearestBy is nearest for the first centroid alone, counted from `from`. It takes less time if that is the guess.
-func (p *panel[T]) nearestBy(src *Source[T], i, lo, from, to, guess int, norm float64, ws *workspace[T]) int {
-	p.score(src, i, lo, from, to, ws)
+// nearest returns the nearest centroid of start j to sample i, in the block from lo on. It takes less time if that is the guess.
+func (s *solver[T]) nearest(i, lo, j, guess int, ws *workspace[T]) int {
+	from, to := j*s.cfg.Clusters, (j+1)*s.cfg.Clusters
+	s.panel.score(s.src, i, lo, from, to, ws)
 	scores := ws.scores[from:to]
-	low, noise := scores[guess], p.noise(norm)
-	for j, s := range scores {
-		if s-low <= noise && j != guess { // false for most
-			first, _ := p.lowest(src, i, from, to, norm, ws)
+	low, noise := scores[guess], s.panel.noise(s.norm[i])
+	for k, score := range scores {
+		if score-low <= noise && k != guess { // false for most
+			first, _ := s.panel.lowest(s.src, i, from, to, s.norm[i], ws)
 			return first - from
 		}
 	}
