@@ -229,7 +229,7 @@ func (o *deviceFilter[T]) selfWeights(ctx context.Context, d rows.Device, steps 
 	if !o.links(d, steps) {
 		return nil, nil
 	}
-	f := &Filter[T]{Steps: steps, Cols: len(samples), series: chebyshev[T](steps)}
+	f := &Filter[T]{Steps: steps, Cols: len(samples), series: chebyshev(steps)}
 	x := &rows.Filter[T]{
 		Samples: o.samples, Atoms: o.atoms, Columns: f.Cols, Ld: Stride(f.Cols),
 		Row: func(i int, row []T) {

@@ -83,10 +83,12 @@ type Filter[T Float] struct {
 // times the total weight: row i is multiplied by (A·1)_i / (A·b)_i, with b_j = 1 for samples j that have the view and 0 for
 // others. Such rows can grow from step to step. If they exceed the range of T, the error is a *GrowthError.
 //
-// op must be a Graph or a Factor. Views are filtered in strips of 32 columns, several at the same time. Each needs memory for a
-// few tables of the strip with one row for each atom. Smooth returns the filters for new samples. It returns an error for sizes
-// that do not fit and for values that are not finite, and the context's error if ctx is cancelled. After an error the views are
-// partly filtered.
+// op must be a Graph or a Factor. Along a Factor, if all samples have a view, a series with fewer products replaces the steps. If
+// the rows have norm 1, the root mean square of the differences of filtered rows is at most 0.002, before the scaling.
+//
+// Views are filtered in strips of 32 columns, several at the same time. Each needs memory for a few tables of the strip with one
+// row for each atom. Smooth returns the filters for new samples. It returns an error for sizes that do not fit and for values that
+// are not finite, and the context's error if ctx is cancelled. After an error the views are partly filtered.
 func Smooth[T Float](ctx context.Context, op Operator, views []Block[T], steps, workers int) ([]*Filter[T], error) {
 	base, err := operand[T](op)
 	if err != nil {
@@ -147,7 +149,7 @@ func newFilter[T Float](ctx context.Context, base part[T], b *Block[T], steps, w
 	f.Table = make([]T, f.Atoms*Stride(b.Cols))
 	if !lacking(base.links.group, b.Present) {
 		if base.chunks != nil {
-			f.series = chebyshev[T](steps)
+			f.series = chebyshev(steps)
 		}
 		return f, nil, nil
 	}
@@ -217,7 +219,7 @@ func checkBlocks[T Float](ctx context.Context, views []Block[T], n, workers int)
 const stripBytes = 512 << 20
 
 // stripTables is the number of tables of a strip's columns, a row for each atom, that its steps take.
-const stripTables = 16
+const stripTables = 20
 
 // stripWorkers returns the number of strips side by side, and the number of workers in each.
 func stripWorkers[T Float](atoms, strips, workers int) (outer, inner int) {
@@ -400,8 +402,9 @@ func (s *strip[T]) product(
 
 // finish sets x to share·x + factor·a.
 func finish[T Float](x, a []T, share, factor T) {
-	for j := range x {
-		x[j] = share*x[j] + factor*a[j]
+	a = a[:len(x)]
+	for j, v := range a {
+		x[j] = share*x[j] + factor*v
 	}
 }
 

@@ -72,6 +72,7 @@ func operators[T Float](t testing.TB, d *dataset) map[string]*Index[T] {
 }
 
 func checkFilter[T Float](t *testing.T, tolerance float64) {
+	setSeriesError(t, tolerance/4)
 	ctx := context.Background()
 	for _, masks := range []bool{false, true} {
 		d := randomData(21, 300, masks, 5, 150)

@@ -12,6 +12,7 @@ import (
 // sample keeps of itself.
 func TestAlone(t *testing.T) {
 	const n, cols = 50, 7
+	setSeriesError(t, 1e-14)
 	data := randomData(5, n, false, cols, 4)
 	samples := []int{3, 0, 49, 17, 18, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12,
 		13, 14, 15, 16, 32, 33}

@@ -80,7 +80,8 @@ func testFilter[T kernel.Float](t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if off := farthest(onDevice, own); off > tol || (launches > 0) != (steps > 0) {
+		if off := farthest(onDevice, own); off > 1e-5 || // of the series; the CPU takes the steps
+			(launches > 0) != (steps > 0) {
 			t.Errorf("%d steps: own weights are %g off, with %d launches", steps, off, launches)
 		}
 	}
