@@ -87,8 +87,8 @@ type Filter[T Float] struct {
 // the rows have norm 1, the root mean square of the differences of filtered rows is at most 0.002, before the scaling.
 //
 // Views are filtered in strips of 32 columns, several at the same time. Each needs memory for a few tables of the strip with one
-// row for each atom. Smooth returns the filters for new samples. It returns an error for sizes that do not fit and for values that
-// are not finite, and the context's error if ctx is cancelled. After an error the views are partly filtered.
+// row for each atom. Smooth returns the filters for new samples. It returns an error for sizes that do not fit and for values
+// that are not finite, and the context's error if ctx is cancelled. After an error the views are partly filtered.
 func Smooth[T Float](ctx context.Context, op Operator, views []Block[T], steps, workers int) ([]*Filter[T], error) {
 	base, err := operand[T](op)
 	if err != nil {
