@@ -15,31 +15,51 @@ import (
 // each atom, and samples are processed in chunks.
 type atomSpace[T Float] struct {
 	part  part[T]
-	tree  *parallel.Tree[[]float64]
+	tree  *parallel.Tree[*atomSum[T]]
 	size  int    // of the current sums; the tree's parts have room for whole strips
 	atoms [4][]T // the table of x_0, and the tables of the last iterates
 
 	mu      sync.Mutex
-	buffers []*atomBuffer[T] // of the goroutines
-	free    int              // number of the first free buffer
+	buffers [][]T // rows, of the goroutines
+	free    int   // number of the first free buffer
 }
 
-type atomBuffer[T Float] struct{ y, sum []T }
+// atomSum is a table: of one chunk in single, of several in sum.
+type atomSum[T Float] struct {
+	single  []T
+	sum     []float64
+	several bool
+}
+
+// widened returns the table in float64. Its values are undefined if single was not set.
+func (s *atomSum[T]) widened(size int) []float64 {
+	if !s.several {
+		kernel.Widen(s.sum[:size], s.single[:size])
+		s.several = true
+	}
+	return s.sum[:size]
+}
+
+// add adds another table.
+func (s *atomSum[T]) add(other *atomSum[T], size int) {
+	if other.several {
+		kernel.AddTo(s.widened(size), other.sum[:size])
+	} else {
+		kernel.AddTo(s.widened(size), other.single[:size])
+	}
+}
 
 // buffer returns memory for strips of the given width.
-func (w *atomSpace[T]) buffer(width int) *atomBuffer[T] {
+func (w *atomSpace[T]) buffer(width int) []T {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	rows := min(chunkRows(w.part.links.samples()), w.part.links.n)
 	if w.free == len(w.buffers) {
-		table := w.part.links.atoms * stripColumns
-		w.buffers = append(w.buffers, &atomBuffer[T]{
-			make([]T, min(chunkRows(w.part.links.samples()), w.part.links.n)*stripColumns), make([]T, table),
-		})
+		w.buffers = append(w.buffers, make([]T, rows*stripColumns))
 	}
 	b := w.buffers[w.free]
 	w.free++
-	rows := min(chunkRows(w.part.links.samples()), w.part.links.n)
-	return &atomBuffer[T]{b.y[:rows*width], b.sum[:w.part.links.atoms*width]}
+	return b[:rows*width]
 }
 
 func newAtomSpace[T Float](base part[T]) *atomSpace[T] {
@@ -57,31 +77,31 @@ func (w *atomSpace[T]) sums(ctx context.Context, workers, width int, dst []T, fi
 	if w.tree == nil {
 		room := w.part.links.atoms * stripColumns
 		w.tree = parallel.NewTree(
-			func() []float64 { return make([]float64, room) },
-			func(dst, src []float64) { kernel.AddTo(dst[:w.size], src[:w.size]) },
+			func() *atomSum[T] { return &atomSum[T]{single: make([]T, room), sum: make([]float64, room)} },
+			func(dst, src *atomSum[T]) { dst.add(src, w.size) },
 		)
 	}
 	w.size = len(dst)
 	w.tree.Reset()
 	g := w.part.links.group
 	err := parallel.Sum(ctx, workers, g.First()/chunkRows(w.part.links.samples()), len(chunks), w.tree,
-		func() *atomBuffer[T] { return w.buffer(width) },
-		func(_, i int, b *atomBuffer[T], part []float64) error {
+		func() []T { return w.buffer(width) },
+		func(_, i int, y []T, part *atomSum[T]) error {
 			c := &chunks[i]
-			fill(c.from, c.from+c.count, b.y)
-			kernel.MulSparse(c.ptr, c.col, c.values, width, b.y, b.sum, width)
-			kernel.Widen(part[:w.size], b.sum)
+			fill(c.from, c.from+c.count, y)
+			kernel.MulSparse(c.ptr, c.col, c.values, width, y, part.single, width)
+			part.several = false
 			return nil
 		})
 	if err == nil {
-		err = ranks.JoinTree(g, "a product with landmarks", w.tree, func(part, _ []float64) []float64 { return part[:w.size] })
+		err = ranks.JoinTree(g, "a product with landmarks", w.tree, func(part, _ *atomSum[T]) []float64 {
+			return part.widened(w.size)
+		})
 	}
 	if err != nil {
 		return err
 	}
-	for j, v := range w.tree.Total()[:w.size] {
-		dst[j] = T(v)
-	}
+	kernel.ScaleTo(dst, w.tree.Total().widened(w.size), 1)
 	return nil
 }
 

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/largemvc/largemvc/internal/kernel"
 )
 
@@ -88,13 +90,8 @@ func orthonormal(x []float64, d int) {
 		before := kernel.SumSquares(row, 0)
 		for range 2 { // the second time removes rounding errors
 			for j := 0; j < i; j += d {
-				other, dot := x[j:j+d], 0.0
-				for p, v := range other {
-					dot += v * row[p]
-				}
-				for p, v := range other {
-					row[p] -= dot * v
-				}
+				other := x[j : j+d]
+				floats.AddScaled(row, -floats.Dot(other, row), other)
 			}
 		}
 		norm := kernel.SumSquares(row, 0)
@@ -102,9 +99,7 @@ func orthonormal(x []float64, d int) {
 			clear(row)
 			continue
 		}
-		for p := range row {
-			row[p] /= math.Sqrt(norm)
-		}
+		floats.Scale(1/math.Sqrt(norm), row)
 	}
 }
 

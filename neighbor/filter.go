@@ -217,7 +217,7 @@ func checkBlocks[T Float](ctx context.Context, views []Block[T], n, workers int)
 const stripBytes = 512 << 20
 
 // stripTables is the number of tables of a strip's columns, a row for each atom, that its steps take.
-const stripTables = 16
+const stripTables = 20
 
 // stripWorkers returns the number of strips side by side, and the number of workers in each.
 func stripWorkers[T Float](atoms, strips, workers int) (outer, inner int) {
@@ -400,8 +400,9 @@ func (s *strip[T]) product(
 
 // finish sets x to share·x + factor·a.
 func finish[T Float](x, a []T, share, factor T) {
-	for j := range x {
-		x[j] = share*x[j] + factor*a[j]
+	a = a[:len(x)]
+	for j, v := range a {
+		x[j] = share*x[j] + factor*v
 	}
 }
 

@@ -151,3 +151,34 @@ func BenchmarkAssignOne(b *testing.B) {
 		}
 	}
 }
+
+// The guess decides nothing but the time: near centroids, equal ones and a missing one included.
+func TestGuess(t *testing.T) {
+	const c = 7
+	x, _ := blobs[float32](600, 5, []int{6, 9}, 4, 1, 3)
+	for _, src := range []*Source[float32]{source(t, x[:1], nil), source(t, x, nil)} {
+		s, err := newSolver(context.Background(), src, Config{Clusters: c, Workers: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		centroids := make([][]float32, c)
+		for k := range centroids {
+			centroids[k] = make([]float32, src.width())
+			src.copyRow(10*k, centroids[k], 0)
+		}
+		centroids[3], centroids[5] = centroids[1], nil
+		if err := s.panel.set(context.Background(), src, 1, s.frame.centre, centroids); err != nil {
+			t.Fatal(err)
+		}
+		lo, hi := src.block(0)
+		s.panel.multiply(src, lo, hi, s.spaces[0])
+		for i := lo; i < hi; i++ {
+			want, _ := s.panel.nearest(src, i, lo, 0, c, s.norm[i], s.spaces[0])
+			for guess := range c {
+				if got := s.nearest(i, lo, 0, guess, s.spaces[0]); got != want {
+					t.Fatalf("by the guess %d sample %d is nearest to %d, want %d", guess, i, got, want)
+				}
+			}
+		}
+	}
+}

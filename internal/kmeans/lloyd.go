@@ -102,7 +102,6 @@ func (s *solver[T]) aim(ctx context.Context, starts []*start[T]) error {
 
 // assign sets next of the starts to the nearest centroids.
 func (s *solver[T]) assign(ctx context.Context, starts []*start[T]) error {
-	c := s.cfg.Clusters
 	if err := s.aim(ctx, starts); err != nil {
 		return err
 	}
@@ -115,8 +114,7 @@ func (s *solver[T]) assign(ctx context.Context, starts []*start[T]) error {
 		s.panel.multiply(s.src, lo, hi, ws)
 		for j, r := range starts {
 			for i := lo; i < hi; i++ {
-				k, _ := s.panel.nearest(s.src, i, lo, j*c, (j+1)*c, s.norm[i], ws)
-				r.next[i] = k - j*c
+				r.next[i] = s.nearest(i, lo, j, r.next[i], ws)
 			}
 		}
 		return nil

@@ -132,6 +132,13 @@ func (p *panel[T]) score(src *Source[T], i, lo, from, to int, ws *workspace[T]) 
 	ld := kernel.Pad(k)
 	at := (i - lo) * ld
 	scores := ws.scores[from:to]
+	if src.complete(i) && len(src.views) == 1 {
+		y := ws.y[0][at+from : at+to]
+		for j, b := range p.bias[from:to] {
+			scores[j] = b + float64(y[j])
+		}
+		return
+	}
 	if src.complete(i) {
 		copy(scores, p.bias[from:to])
 		for v := range src.views {
@@ -158,6 +165,26 @@ func (p *panel[T]) score(src *Source[T], i, lo, from, to int, ws *workspace[T]) 
 // not depend on other centroids in the panel, within the precision of distances.
 func (p *panel[T]) nearest(src *Source[T], i, lo, from, to int, norm float64, ws *workspace[T]) (first, second int) {
 	p.score(src, i, lo, from, to, ws)
+	return p.lowest(src, i, from, to, norm, ws)
+}
+
+// nearest returns the nearest centroid of start j to sample i, in the block from lo on. It takes less time if that is the guess.
+func (s *solver[T]) nearest(i, lo, j, guess int, ws *workspace[T]) int {
+	from, to := j*s.cfg.Clusters, (j+1)*s.cfg.Clusters
+	s.panel.score(s.src, i, lo, from, to, ws)
+	scores := ws.scores[from:to]
+	low, noise := scores[guess], s.panel.noise(s.norm[i])
+	for k, score := range scores {
+		if score-low <= noise && k != guess { // false for most
+			first, _ := s.panel.lowest(s.src, i, from, to, s.norm[i], ws)
+			return first - from
+		}
+	}
+	return guess
+}
+
+// lowest is nearest for a sample whose scores are known.
+func (p *panel[T]) lowest(src *Source[T], i, from, to int, norm float64, ws *workspace[T]) (first, second int) {
 	first, second = -1, -1
 	low, next := math.Inf(1), math.Inf(1)
 	for j, s := range ws.scores[from:to] {

@@ -128,12 +128,10 @@ func (s *solver[T]) nearestRows(starts []*start[T], lo, hi int, ws *workspace[T]
 			return err
 		}
 	}
-	c := s.cfg.Clusters
 	s.panel.multiply(s.src, lo, hi, ws)
 	for j, r := range starts {
 		for i := lo; i < hi; i++ {
-			k, _ := s.panel.nearest(s.src, i, lo, j*c, (j+1)*c, s.norm[i], ws)
-			r.next[i] = k - j*c
+			r.next[i] = s.nearest(i, lo, j, r.next[i], ws)
 		}
 	}
 	return nil

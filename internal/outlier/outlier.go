@@ -38,6 +38,8 @@ const (
 	chunk = 128
 	// block is the number of features that are measured at once.
 	block = 2048
+	// piece is the number of distances whose minima bound the distance of a rank together.
+	piece = 128
 	// farthest bounds a feature, in scales: sums of squares are float32 numbers.
 	farthest = 1e9
 )
@@ -46,8 +48,9 @@ const (
 type Reference struct {
 	numbers   []int // among all samples, in increasing order
 	features  []features
-	present   [][]bool // by view and sample; nil: all have the view
-	rank      int      // of the distance that is the remoteness, from 0
+	present   [][]bool  // by view and sample; nil: all have the view
+	norms     []float32 // squared and summed over the views, if all samples here have all views, and none is sparse; else nil
+	rank      int       // of the distance that is the remoteness, from 0
 	median    float64
 	threshold float64
 }
@@ -67,6 +70,7 @@ func New(ctx context.Context, numbers []int, views []view.View, workers int) (*R
 		}
 		r.features, r.present = append(r.features, f), append(r.present, x.Present)
 	}
+	r.join()
 	own, err := r.distances(ctx, views, func(i int) int { return i }, workers)
 	if err != nil {
 		return nil, err
@@ -104,9 +108,14 @@ func (r *Reference) distances(ctx context.Context, views []view.View, self func(
 	n, m := views[0].Rows, len(r.numbers)
 	out := make([]float64, n)
 	memory := make([]scratch, parallel.Workers(workers))
+	joint := r.norms != nil && !slices.ContainsFunc(views, func(x view.View) bool { return x.Present != nil })
 	err := parallel.For(ctx, workers, (n+chunk-1)/chunk, func(worker, c int) error {
 		lo, hi := c*chunk, min((c+1)*chunk, n)
 		s := &memory[worker]
+		if joint {
+			r.nearest(views, lo, hi, self, s, out[lo:hi])
+			return nil
+		}
 		s.reset(hi-lo, m)
 		for v, x := range views {
 			if r.features[v] == nil {
@@ -127,6 +136,76 @@ func (r *Reference) distances(ctx context.Context, views []view.View, self func(
 	return out, err
 }
 
+// join sets norms, if the samples can be compared in all views together.
+func (r *Reference) join() {
+	norms, any := make([]float32, len(r.numbers)), false
+	for v, f := range r.features {
+		d, ok := f.(*dense)
+		if f != nil && !ok || r.present[v] != nil {
+			return
+		}
+		for j := range norms {
+			if ok {
+				norms[j] += float32(d.norms[j])
+			}
+		}
+		any = any || ok
+	}
+	if any {
+		r.norms = norms
+	}
+}
+
+// nearest is distances for samples [lo, hi) with all views. It sums the products of all views before it compares.
+func (r *Reference) nearest(views []view.View, lo, hi int, self func(i int) int, s *scratch, out []float64) {
+	m, count := len(r.numbers), 0.0
+	ld := kernel.Pad(m)
+	s.of, s.dots = grown(s.of, hi-lo), grown(s.dots, (hi-lo)*ld)
+	clear(s.of)
+	for i := range out {
+		copy(s.dots[i*ld:], r.norms)
+	}
+	for v, x := range views {
+		f, ok := r.features[v].(*dense)
+		if !ok {
+			continue
+		}
+		count++
+		f.rows(x, lo, hi, s)
+		kernel.Mul(hi-lo, s.scaled, len(f.by), &f.panel, s.dots, ld, true)
+		for i := range out {
+			s.of[i] += s.own[i]
+		}
+	}
+	for i := range out {
+		row := s.dots[i*ld : i*ld+m]
+		if at := self(lo + i); at >= 0 {
+			row[at] = float32(math.Inf(1))
+		}
+		out[i] = math.Sqrt(max(0, s.of[i]+float64(s.lowest(row, r.rank))) / count)
+	}
+}
+
+// lowest returns the value of a rank, from 0. The minima of parts of the row bound it: only lower values are ordered.
+func (s *scratch) lowest(row []float32, rank int) float32 {
+	s.low = s.low[:0]
+	for lo := 0; lo+kernel.Lanes <= len(row); lo += piece {
+		var minima [kernel.Lanes]float32
+		kernel.LaneMinima(row[lo:min(lo+piece, len(row))], &minima)
+		s.low = append(s.low, minima[:]...)
+	}
+	if rank >= len(s.low) {
+		return smallest(append(s.low[:0], row...), rank)
+	}
+	s.list = grown(s.list, len(row)+kernel.Lanes)
+	found := kernel.Below(row, smallest(s.low, rank), s.list)
+	s.low = s.low[:0]
+	for _, j := range s.list[:found] {
+		s.low = append(s.low, row[j])
+	}
+	return smallest(s.low, rank)
+}
+
 // scratch is the memory of one goroutine.
 type scratch struct {
 	sum    []float64 // squared distances, by sample and sample of the reference
@@ -135,7 +214,10 @@ type scratch struct {
 	found  []float64
 	row    []float64
 	scaled []float32
+	own    []float64 // squared norms of scaled, over the number of features
 	dots   []float32
+	low    []float32
+	list   []int32
 }
 
 func (s *scratch) reset(n, m int) {
@@ -180,7 +262,7 @@ func (s *scratch) nearest(i, m, self, rank int) float64 {
 }
 
 // smallest returns the value of a rank, from 0. It changes the order of the values.
-func smallest(x []float64, rank int) float64 {
+func smallest[T kernel.Float](x []T, rank int) T {
 	for lo, hi := 0, len(x)-1; lo < hi; {
 		pivot, i, j := x[(lo+hi)/2], lo, hi
 		for i <= j {
@@ -230,37 +312,35 @@ func newFeatures(ctx context.Context, x view.View, workers int) (features, error
 
 // dense holds a dense view of the reference.
 type dense struct {
-	centre, scale []float64 // of each feature; a scale of 0 leaves it out
-	varying       float64   // number of features that count
-	panel         kernel.Panel[float32]
-	norms         []float64 // squared, of the scaled rows
+	by, centre []float64             // the scale of each feature, +Inf if it is left out, and the centre in scales
+	varying    float64               // number of features that count
+	panel      kernel.Panel[float32] // the scaled rows times −2/varying
+	norms      []float64             // squared, of the scaled rows, over varying
 }
 
 func newDense(ctx context.Context, x view.View, workers int) (*dense, error) {
 	m, d := x.Rows, x.Cols
-	f := &dense{centre: make([]float64, d), scale: make([]float64, d), norms: make([]float64, m)}
-	row := make([]float64, d)
+	f := &dense{by: make([]float64, d), centre: make([]float64, d)}
 	for lo := 0; lo < d; lo += block {
 		if err := f.measure(ctx, x, lo, min(lo+block, d), workers); err != nil {
 			return nil, err
 		}
 	}
-	for _, s := range f.scale {
-		if s > 0 {
+	for _, s := range f.by {
+		if !math.IsInf(s, 1) {
 			f.varying++
 		}
 	}
 	if f.varying == 0 {
 		return nil, nil
 	}
-	all := make([]float32, m*d)
-	for i := range m {
-		if x.Has(i) {
-			x.Row(i, row)
-			f.norms[i] = f.scaled(all[i*d:(i+1)*d], row)
-		}
+	var s scratch
+	f.rows(x, 0, m, &s)
+	f.norms = s.own
+	for j := range s.scaled {
+		s.scaled[j] *= float32(-2 / f.varying)
 	}
-	kernel.PackT(&f.panel, d, m, all, d)
+	kernel.PackT(&f.panel, d, m, s.scaled, d)
 	return f, nil
 }
 
@@ -277,42 +357,57 @@ func (f *dense) measure(ctx context.Context, x view.View, lo, hi, workers int) e
 	}
 	return parallel.For(ctx, workers, hi-lo, func(_, j int) error {
 		slices.Sort(columns[j])
-		f.centre[lo+j], f.scale[lo+j] = extent(columns[j])
+		centre, scale := extent(columns[j])
+		if f.by[lo+j], f.centre[lo+j] = scale, centre/scale; scale == 0 {
+			f.by[lo+j], f.centre[lo+j] = math.Inf(1), 0
+		}
 		return nil
 	})
 }
 
-// scaled writes a scaled row to dst and returns its squared norm.
-func (f *dense) scaled(dst []float32, row []float64) float64 {
-	for j, y := range row {
-		dst[j] = 0
-		if f.scale[j] > 0 {
-			dst[j] = bounded(y/f.scale[j] - f.centre[j]/f.scale[j])
+// rows sets s.scaled to the scaled rows of samples [lo, hi), zeros for absent ones, and s.own to their squared norms.
+func (f *dense) rows(x view.View, lo, hi int, s *scratch) {
+	d := len(f.by)
+	s.row, s.scaled, s.own = grown(s.row, d), grown(s.scaled, (hi-lo)*d), grown(s.own, hi-lo)
+	for i := lo; i < hi; i++ {
+		dst := s.scaled[(i-lo)*d : (i-lo+1)*d]
+		switch {
+		case !x.Has(i):
+			clear(dst)
+		case x.Float32Row(i) != nil:
+			scaleRow(dst, x.Float32Row(i), f)
+		default:
+			x.Row(i, s.row)
+			scaleRow(dst, s.row, f)
 		}
+		s.own[i-lo] = kernel.SumSquares(dst, 0) / f.varying
 	}
-	return kernel.SumSquares(dst, 0)
 }
 
-// bounded returns a feature in scales as a float32 number.
-func bounded(y float64) float32 { return float32(min(max(y, -farthest), farthest)) }
+// scaleRow writes a scaled row to dst.
+func scaleRow[T kernel.Float](dst []float32, row []T, f *dense) {
+	by, centre := f.by[:len(row)], f.centre[:len(row)]
+	for j, y := range row {
+		q := float64(y)/by[j] - centre[j]
+		if !(math.Abs(q) <= farthest) {
+			q = bounded(q)
+		}
+		dst[j] = float32(q)
+	}
+}
+
+// bounded returns a feature in scales that a float32 number can have.
+func bounded(y float64) float64 { return min(max(y, -farthest), farthest) }
 
 func (f *dense) squares(x view.View, lo, hi int, s *scratch) {
-	m, d := len(f.norms), len(f.scale)
+	m := len(f.norms)
 	ld := kernel.Pad(m)
-	s.row, s.scaled, s.dots = grown(s.row, d), grown(s.scaled, (hi-lo)*d), grown(s.dots, (hi-lo)*ld)
-	for i := lo; i < hi; i++ {
-		if x.Has(i) {
-			x.Row(i, s.row)
-			f.scaled(s.scaled[(i-lo)*d:(i-lo+1)*d], s.row)
-		} else {
-			clear(s.scaled[(i-lo)*d : (i-lo+1)*d])
-		}
-	}
-	kernel.Mul(hi-lo, s.scaled, d, &f.panel, s.dots, ld, false)
-	for i := range hi - lo {
-		norm := kernel.SumSquares(s.scaled[i*d:(i+1)*d], 0)
+	s.dots = grown(s.dots, (hi-lo)*ld)
+	f.rows(x, lo, hi, s)
+	kernel.Mul(hi-lo, s.scaled, len(f.by), &f.panel, s.dots, ld, false)
+	for i, norm := range s.own {
 		for j, q := range f.norms {
-			s.view[i*m+j] = max(0, norm+q-2*float64(s.dots[i*ld+j])) / f.varying
+			s.view[i*m+j] = max(0, norm+q+float64(s.dots[i*ld+j]))
 		}
 	}
 }

@@ -180,6 +180,28 @@ func TestAbsentViews(t *testing.T) {
 	}
 }
 
+// Views compared together and one after another, as masks need it, agree but for rounding. Few samples have no pieces.
+func TestViewsTogether(t *testing.T) {
+	for _, n := range []int{24, 300, 900} {
+		views := clustersOf(rand.New(rand.NewPCG(5, 8)), n, 3, 6, 20, 9)
+		views[1].F32 = make([]float32, len(views[1].F64))
+		for j, x := range views[1].F64 {
+			views[1].F32[j] = float32(x)
+		}
+		views[1].F64 = nil
+		got, _ := judged(t, views, 2)
+		for v := range views {
+			views[v].Present = slices.Repeat([]bool{true}, n)
+		}
+		want, _ := judged(t, views, 2)
+		for i, x := range want {
+			if math.Abs(got[i]-x) > 1e-5*x {
+				t.Fatalf("of %d samples, sample %d has the remoteness %g, want %g", n, i, got[i], x)
+			}
+		}
+	}
+}
+
 // The scale of a view changes nothing, however large or small its values are.
 func TestScale(t *testing.T) {
 	var first []float64

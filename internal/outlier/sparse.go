@@ -71,7 +71,7 @@ func (f *sparse) scaled(j int, y float64) float64 {
 	if f.scale[j] == 0 {
 		return 0
 	}
-	return float64(bounded(y / f.scale[j]))
+	return float64(float32(bounded(y / f.scale[j])))
 }
 
 func (f *sparse) squares(x view.View, lo, hi int, s *scratch) {

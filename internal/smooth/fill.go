@@ -64,6 +64,7 @@ type spare[T kernel.Float] struct {
 // of v.
 func (s *Inputs[T]) fill(ctx context.Context, blocks []neighbor.Block[T], v int, x view.View, free []spare[T], o Options) error {
 	var mine []int
+	fresh := make([]bool, len(blocks)) // of mine, whether the block has memory of its own
 	units := make([]rows.Matrix[T], len(blocks))
 	for k, in := range s.Inputs {
 		if in.View != v {
@@ -81,6 +82,7 @@ func (s *Inputs[T]) fill(ctx context.Context, blocks []neighbor.Block[T], v int,
 			f.taken += width
 			continue
 		}
+		fresh[k] = true
 		blocks[k] = neighbor.Block[T]{X: make([]T, x.Rows*width), Ld: width, Cols: in.Columns, Present: x.Present}
 	}
 	buffers := make([][][]T, parallel.Workers(o.Workers))
@@ -91,11 +93,15 @@ func (s *Inputs[T]) fill(ctx context.Context, blocks []neighbor.Block[T], v int,
 		}
 		parts := buffers[worker]
 		for i, k := range mine { // Compute all of them before writing the first: it may overlap the view's rows.
-			parts[i] = s.rows(k, units[k], lo, hi, parts[i])
+			if width := neighbor.Stride(s.Inputs[k].Columns); fresh[k] {
+				s.rows(k, units[k], lo, hi, blocks[k].X[lo*width:lo*width:hi*width])
+			} else {
+				parts[i] = s.rows(k, units[k], lo, hi, parts[i])
+			}
 		}
 		for i, k := range mine {
 			b, width := &blocks[k], neighbor.Stride(s.Inputs[k].Columns)
-			for r := lo; r < hi; r++ {
+			for r := lo; r < hi && !fresh[k]; r++ {
 				copy(b.X[r*b.Ld:r*b.Ld+b.Cols], parts[i][(r-lo)*width:])
 			}
 		}

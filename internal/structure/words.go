@@ -14,24 +14,29 @@ const mostWords = 4e6
 // words returns the counts of a view as a list: the row and the column of each word, once for each occurrence. It returns nil
 // unless the view counts words: numbers from 0 without decimals, some above 1, at least half of them 0.
 func words(x view.View) (rows []int, columns []int32) {
-	row, cells, filled, most := make([]float64, x.Cols), 0, 0, 0.0
-	for _, i := range present(x) {
+	row, there, filled, most, total := make([]float64, x.Cols), present(x), 0, 0.0, 0.0
+	for _, i := range there { // before there is memory for the words
 		x.Row(i, row)
-		cells += len(row)
-		for j, count := range row {
-			if count < 0 || count != math.Trunc(count) || count > mostWords-float64(len(rows)) {
+		for _, count := range row {
+			if count < 0 || count != math.Trunc(count) || count > mostWords-total {
 				return nil, nil
 			}
 			if count > 0 {
-				filled, most = filled+1, max(most, count)
+				filled, most, total = filled+1, max(most, count), total+count
 			}
+		}
+	}
+	if 2*filled > len(there)*x.Cols || most < 2 {
+		return nil, nil
+	}
+	rows, columns = make([]int, 0, int(total)), make([]int32, 0, int(total))
+	for _, i := range there {
+		x.Row(i, row)
+		for j, count := range row {
 			for range int(count) {
 				rows, columns = append(rows, i), append(columns, int32(j))
 			}
 		}
-	}
-	if 2*filled > cells || most < 2 {
-		return nil, nil
 	}
 	return rows, columns
 }
