@@ -42,6 +42,11 @@ type batch struct {
 	widest, parts int // the longest stride, and room for the parts of a product
 }
 
+// start launches a kernel of the module for several views.
+func (o *polarProducts) start(name string, grid [3]int, block int, args ...any) {
+	o.k.launch(o.module, name, grid, block, 0, args...)
+}
+
 // together returns the matrices of some views of a layer.
 func (o *polarProducts) together(views []*wide) batch {
 	b := batch{o, o.matrices, views[0].at, len(views), views[0].k, views[0].ldk, 0, o.parts}
@@ -68,26 +73,27 @@ func (b batch) place(x linalg.Slot) int32 {
 // multiply computes the parts of X·Yᵀ.
 func (b batch) multiply(x, y linalg.Slot) {
 	t := smallTimes
-	b.polarProducts.k.launch(b.module, "view_products", [3]int{ceil(b.k, t.rows) * ceil(b.ldk, t.columns), ceil(b.widest, polarColumns),
-		b.count}, t.block, 0, b.part, int32(b.ldk), b.base, b.table, int32(b.first), b.place(x), b.place(y), int32(b.k), int32(b.parts))
+	grid := [3]int{ceil(b.k, t.rows) * ceil(b.ldk, t.columns), ceil(b.widest, polarColumns), b.count}
+	b.start("view_products", grid, t.block, b.part, int32(b.ldk), b.base, b.table, int32(b.first), b.place(x), b.place(y),
+		int32(b.k), int32(b.parts))
 }
 
 // fold sets squares to scale times the sums of the parts, and adds shift·I; with scales as kernels/polar.cu has them.
 func (b batch) fold(to, scales Ptr, scale, shift float64) {
-	b.polarProducts.k.launch(b.module, "view_fold", [3]int{ceil(b.size(), foldColumns), 1, b.count}, foldThreads, 0,
+	b.start("view_fold", [3]int{ceil(b.size(), foldColumns), 1, b.count}, foldThreads,
 		to, b.part, b.table, int32(b.first), scales, int32(b.k), int32(b.ldk), int32(b.parts), scale, shift)
 }
 
 // times sets the matrices `to` to factor·AᵀX + keep·(themselves) for the squares at a.
 func (b batch) times(a Ptr, x, to linalg.Slot, factor, keep float64) {
 	t := smallSums
-	b.polarProducts.k.launch(b.module, "view_times", [3]int{ceil(b.widest, t.columns), ceil(b.k, t.rows), b.count}, t.block, 0, b.base,
+	b.start("view_times", [3]int{ceil(b.widest, t.columns), ceil(b.k, t.rows), b.count}, t.block, b.base,
 		a, int32(b.ldk), b.table, int32(b.first), b.place(x), b.place(to), int32(b.k), factor, keep)
 }
 
 // norms sets dst to the norms of squares less shift·I, or to one divided by their roots.
 func (b batch) norms(dst, squares Ptr, shift float64, root bool) {
-	b.polarProducts.k.launch(b.module, "view_norm", [3]int{b.count, 1, 1}, normThreads, 0, dst, squares, int32(b.k), int32(b.ldk),
+	b.start("view_norm", [3]int{b.count, 1, 1}, normThreads, dst, squares, int32(b.k), int32(b.ldk),
 		shift, toInt(root))
 }
 
@@ -104,8 +110,8 @@ func (b batch) download(count int) ([]float64, error) {
 }
 
 // factor computes polar factors by Newton–Schulz steps, which need no eigenvectors. The scales of the first steps do not
-// depend on the matrices; X·Xᵀ, whose distance from I the host sees, decides on the last ones. The singular vectors do not change,
-// so the limit is the polar factor. Its error is about 10⁻¹⁶ times the condition number. With couples it also computes P_{l−1}·Pᵀ.
+// depend on the matrices; the distance of X·Xᵀ from I decides on the last ones. The singular vectors do not change, so the limit is
+// the polar factor. Its error is about 10⁻¹⁶ times the condition number. With couples it also computes P_{l−1}·Pᵀ.
 func (o *polarProducts) factor(views []*wide, couples bool) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -168,8 +174,8 @@ func (o *polarProducts) factor(views []*wide, couples bool) error {
 // normThreads is the number of threads of a block of view_norm.
 const normThreads = 256
 
-// Cotangents takes the cotangents of P_l of the kept views through the Procrustes step and through M = AᵀX + W P_{l−1}. The sums of
-// the last pass are in SlotG.
+// Cotangents takes the cotangents of P_l of the kept views through the Procrustes step and through M = AᵀX + W P_{l−1}. SlotG has
+// the sums of the last pass.
 func (s *Shard[T]) Cotangents(layer int, views []engine.Cotangent) error {
 	o := &s.polar
 	o.mu.Lock()
@@ -261,7 +267,7 @@ func (s *Shard[T]) throughStep(steps []*wide, views []engine.Cotangent) error {
 	product(b, linalg.SlotP, linalg.SlotG, squareProduct)
 	product(own, squareVectors, squareProduct, squareFirst) // Bᵀ·GPᵀ
 	product(own, squareFirst, squareVectors, squareSecond)  // Q
-	o.k.launch(o.module, "view_skew", [3]int{ceil(size, rowThreads), o.kept, 1}, rowThreads, 0, o.own(squareFirst),
+	o.start("view_skew", [3]int{ceil(size, rowThreads), o.kept, 1}, rowThreads, o.own(squareFirst),
 		o.own(squareSecond), o.values, int32(b.k), int32(ldk))
 	own.times(o.own(squareFirst), squareVectors, squareSecond, 1, 0)
 	own.times(o.own(squareVectors), squareSecond, squareFirst, 1, 0) // B·skewᵀ·Bᵀ
@@ -294,13 +300,17 @@ func (s *Shard[T]) finishCotangents(steps []*wide, views []engine.Cotangent) err
 		if err != nil {
 			return err
 		}
-		for i, w := range steps {
-			dw, dst := dw[i*b.size():], views[w.view].S
-			for r := range w.k {
-				for j := range w.k {
-					dst[r*w.k+j] = dw[r*w.ldk+j] + dw[j*w.ldk+r]
+		err = parallel.For(context.Background(), s.spec.Workers, o.kept, func(_, i int) error {
+			dw, dst := dw[i*b.size():], views[steps[i].view].S
+			for r := range b.k {
+				for j := range b.k {
+					dst[r*b.k+j] = dw[r*b.ldk+j] + dw[j*b.ldk+r]
 				}
 			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 	}
 	if !tensors {

@@ -26,8 +26,8 @@ func (s *Shard[T]) byRows(v int, out, b Ptr, most float64) {
 		n: s.plan.n, m: s.plan.m, k: s.plan.dims[v]})
 }
 
-// correlate sums (w ⊙ A)ᵀX of a view among the sums, or if the view is kept in a matrix of the layer's Procrustes step. fresh says
-// that A differs from the previous call.
+// correlate sums (w ⊙ A)ᵀX of a view among the sums, or if the view is kept in a matrix of the layer's Procrustes step. fresh
+// says that A differs from the previous call.
 func (s *Shard[T]) correlate(v, layer int, slot linalg.Slot, a, weight Ptr, fresh bool) {
 	d, dst := s.plan.dims[v], s.sumAt(s.plan.to.m[v])
 	if s.Keeps(v) {
@@ -54,7 +54,8 @@ func (s *Shard[T]) square(to int, a, weight, b Ptr) {
 	s.k.fold(s.sumAt(to), s.part, ceil(s.plan.n, s.plan.share), m*m)
 }
 
-// squareOf sums (w ⊙ A)ᵀA, for the A of the last correlate of view v, as W of the layer. Few columns gain nothing from tensor cores.
+// squareOf sums (w ⊙ A)ᵀA, for the A of the last correlate of view v, as W of the layer. Few columns gain nothing from tensor
+// cores.
 func (s *Shard[T]) squareOf(v, layer int, a, weight Ptr) {
 	m, ld, dst := s.plan.m, s.plan.ld, s.sumAt(s.plan.to.w[v])
 	q := sums{part: s.part, a: a, lda: ld, weight: weight, x: a, ldx: ld, n: s.plan.n, m: m, d: m, chunk: s.plan.share}

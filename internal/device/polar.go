@@ -148,7 +148,8 @@ func (o *polarProducts) allocate(p *plan, mem *memory) {
 				if !p.movesPolar(v) || p.keeps(v) != kept {
 					continue
 				}
-				w := &wide{shared: o, layer: l + 1, view: v, at: len(o.wides), index: len(o.wides) - begin, kept: kept, k: min(p.m, d), q: max(p.m, d)}
+				w := &wide{shared: o, layer: l + 1, view: v, at: len(o.wides), index: len(o.wides) - begin, kept: kept}
+				w.k, w.q = min(p.m, d), max(p.m, d)
 				w.ldk, w.ldq = stride(w.k), padded(w.q)
 				w.begins = first[v] + l*int(linalg.Slots)*w.k*w.ldq
 				o.wides = append(o.wides, w)

@@ -11,8 +11,8 @@ import (
 	"github.com/largemvc/largemvc/internal/parallel"
 )
 
-// constantPlaces holds the offsets of the constants of a pass in their array, in elements, in the order in which passes need them.
-// All except P and dM are m×m with the stride of row state; right factors are transposed.
+// constantPlaces holds the offsets of the constants of a pass in their array, in elements, in the order in which passes need
+// them. All except P and dM are m×m with the stride of row state; right factors are transposed.
 type constantPlaces struct {
 	rt, ut     int   // Rᵀ, Uᵀ
 	k, ct      []int // Kᵀ, Cᵀ per view
@@ -112,7 +112,7 @@ func (s *Shard[T]) upload(p *engine.Pass) (*constants, error) {
 		w := &p.Views[v]
 		square(v, &c.k[v], at.k[v], w.K, true)
 		if backward {
-			square(v, &c.s[v], at.s[v], w.S, true)
+			square(v, &c.s[v], at.s[v], w.S, false) // symmetric
 			square(v, &c.c[v], at.c[v], w.C, false)
 		} else {
 			square(v, &c.ct[v], at.ct[v], w.C, true)

@@ -20,19 +20,15 @@ func (n *Net) Backward(ctx context.Context, scale float64, g *Params) error {
 	through := n.spec.Anchored && !n.spec.Detach
 	if through {
 		// The last pass was the final one. Work between passes is done for one view at a time.
-		err := n.eachView(ctx, func(v, d int) error {
+		err := n.cotangents(ctx, layers, scale, func(v, d int) {
 			if n.kept[v] {
-				return nil
+				return
 			}
 			n.finalCotangent(v, d, scale)
 			for l := 1; l <= layers; l++ {
 				n.startCotangent(l, v)
 			}
-			return n.anchorCotangents(layers, v, d)
 		})
-		if err == nil {
-			err = n.keptCotangents(layers, scale)
-		}
 		if err != nil {
 			return err
 		}
@@ -60,22 +56,28 @@ func (n *Net) Backward(ctx context.Context, scale float64, g *Params) error {
 			defer close(done)
 			n.collect(l, g)
 		}()
-		err := n.eachView(ctx, func(v, d int) error {
-			n.collectView(l, v, d)
-			if n.kept[v] {
-				return nil
-			}
-			return n.anchorCotangents(l-1, v, d)
-		})
-		if err == nil {
-			err = n.keptCotangents(l-1, scale)
-		}
+		err := n.cotangents(ctx, l-1, scale, func(v, d int) { n.collectView(l, v, d) })
 		<-done
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// cotangents calls prepare for every view, and takes the cotangents of P_l through the Procrustes steps.
+func (n *Net) cotangents(ctx context.Context, l int, scale float64, prepare func(v, d int)) error {
+	err := n.eachView(ctx, func(v, d int) error {
+		prepare(v, d)
+		if n.kept[v] {
+			return nil
+		}
+		return n.anchorCotangents(l, v, d)
+	})
+	if err != nil {
+		return err
+	}
+	return n.keptCotangents(l, scale)
 }
 
 // keptCotangents does for the kept views what finalCotangent, startCotangent, collectView and anchorCotangents do for others.
@@ -162,7 +164,7 @@ func (n *Net) collectView(l, v, d int) {
 	if n.k[l-1][v] != nil {
 		n.work[v].mulAdd(dp, sums.K[v], n.p[l-1][v], m, m, d, 2)
 	}
-	n.work[v].mulTAdd(dp, n.dc[v], n.p[l-2][v], m, m, d)     // C = P_{l−2} P_{l−1}ᵀ
+	n.work[v].mulTAdd(dp, n.dc[v], n.p[l-2][v], m, m, d) // C = P_{l−2} P_{l−1}ᵀ
 	if l > 2 {
 		n.work[v].mulAdd(n.dp[l-2][v], n.dc[v], n.p[l-1][v], m, m, d, 1)
 	}

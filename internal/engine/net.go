@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/linalg"
@@ -85,6 +86,9 @@ func NewNet(spec Spec, shards []Shard, reduce Reducer, start [][]float64) (*Net,
 		n.s = append(n.s, make([]float64, m*m))
 		n.dw = append(n.dw, make([]float64, m*m))
 		n.dc = append(n.dc, make([]float64, m*m))
+	}
+	if slices.Contains(n.kept, true) && (len(shards) > 1 || reduce != Reducer(InOrder{})) {
+		return nil, errors.New("engine: a shard that keeps anchors is not the only one of its network")
 	}
 	n.work = make([]small, views)
 	n.p[0] = start

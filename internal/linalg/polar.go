@@ -279,8 +279,9 @@ func (p *Polar) Grad(G, dM []float64) error {
 	return p.get(dM, SlotGrad, p.scale)
 }
 
-// Vectors sets the rows of vectors (k×k, stride ld) to the left singular vectors of M, and values to its singular values, at least
-// the floor. They are infinite for M = 0. With Q = Bᵀ GPᵀ B and W = B Σ⁻¹ Bᵀ, Grad is W·(G − GPᵀ·P) + B [(Q−Qᵀ)_ij/(σ_i+σ_j)] Bᵀ·P.
+// Vectors sets the rows of vectors (k×k, stride ld) to the left singular vectors of M, and values to its singular values, at
+// least the floor. They are infinite for M = 0. With Q = Bᵀ GPᵀ B and W = B Σ⁻¹ Bᵀ, the result of Grad is
+// W·(G − GPᵀ·P) + B [(Q−Qᵀ)_ij/(σ_i+σ_j)] Bᵀ·P.
 func (p *Polar) Vectors(vectors []float64, ld int, values []float64) error {
 	p.Wait()
 	if p.m == 0 {

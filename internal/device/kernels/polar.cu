@@ -25,7 +25,7 @@ KERNEL(FOLDS *WARP) view_fold(real *dst, const real *part, const View *views, in
   real sum = fold_column(part + (long)BZ * parts * size, used, size);
   if (TID >= WARP || i >= size) return;
   real s = scales ? scales[BZ] : 1;
-  dst[(long)BZ * size + i] = scale * s * (s * s * sum) + (i / ldk == i % ldk ? shift * s : 0);
+  dst[(long)BZ * size + i] = scale * s * s * s * sum + (i / ldk == i % ldk ? shift * s : 0);
 }
 
 // view_times sets matrix `to` of view `first` + z to factor·AᵀX + keep·(matrix `to`), A being matrix z of a (k×k, stride ldk).
@@ -59,8 +59,8 @@ KERNEL(NORM) view_norm(real *dst, const real *a, int k, int ldk, real shift, int
   dst[BX] = root ? 1 / square_root(s) : s;
 }
 
-// view_skew sets element (i, j) of matrix y of dst to (q_ij − q_ji)/(σ_i + σ_j), where q is matrix y of the array q and σ is row y of
-// values, whose stride is ldk.
+// view_skew sets element (i, j) of matrix y of dst to (q_ij − q_ji)/(σ_i + σ_j), where q is matrix y of the array q and σ is row
+// y of values, whose stride is ldk.
 KERNEL(128) view_skew(real *dst, const real *q, const real *values, int k, int ldk) {
   int at = BX * 128 + TID, i = at / ldk, j = at % ldk;
   if (i >= k) return;
