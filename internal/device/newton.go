@@ -110,8 +110,8 @@ func (b batch) download(count int) ([]float64, error) {
 }
 
 // factor computes polar factors by Newton–Schulz steps, which need no eigenvectors. The scales of the first steps do not
-// depend on the matrices; the distance of X·Xᵀ from I decides on the last ones. The singular vectors do not change, so the limit is
-// the polar factor. Its error is about 10⁻¹⁶ times the condition number. With couples it also computes P_{l−1}·Pᵀ.
+// depend on the matrices; the distance of X·Xᵀ from I decides on the last ones. The singular vectors do not change, so the
+// limit is the polar factor. Its error is about 10⁻¹⁶ times the condition number. With couples it also computes P_{l−1}·Pᵀ.
 func (o *polarProducts) factor(views []*wide, couples bool) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -192,16 +192,7 @@ func (s *Shard[T]) collect(p *engine.Pass, tree *engine.Tree) error {
 		return s.k.drv.Sync()
 	}
 	to, views := &s.plan.to, len(p.Views)
-	correlates := p.Correlates(s.spec) && s.polar.kept < views
-	end := 0
-	switch {
-	case correlates:
-		end = to.all
-	case p.Kind == engine.Backward:
-		end = to.withK
-	case p.Kind == engine.Final:
-		end = to.values + views + 1
-	}
+	end, correlates := s.wanted(p)
 	if end > 0 {
 		if err := s.k.drv.Download(rawBytes(s.result[:end]), s.sum); err != nil {
 			return err
@@ -242,6 +233,20 @@ func (s *Shard[T]) collect(p *engine.Pass, tree *engine.Tree) error {
 	}
 	tree.Push(0, part)
 	return nil
+}
+
+// wanted returns the end of the sums of a pass that the coordinator needs, and whether they include M of some view.
+func (s *Shard[T]) wanted(p *engine.Pass) (end int, correlates bool) {
+	to := &s.plan.to
+	switch {
+	case p.Correlates(s.spec) && s.polar.kept < len(p.Views):
+		return to.all, true
+	case p.Kind == engine.Backward:
+		return to.withK, false
+	case p.Kind == engine.Final:
+		return to.values + len(p.Views) + 1, false
+	}
+	return 0, false
 }
 
 // hasW reports whether a forward or the final pass sums W of a view.

@@ -70,13 +70,13 @@ func NewNet(spec Spec, shards []Shard, reduce Reducer, start [][]float64) (*Net,
 		make([][][]float64, layers+1), make([][][]float64, layers+1)
 	n.dp, n.addedP = make([][][]float64, layers+1), make([][][]float64, layers+1)
 	n.polar = make([][]*linalg.Polar, layers+1)
-	n.kept, n.stale = make([]bool, views), make([][]bool, layers+1)
-	n.home, _ = shards[0].(PolarShard)
+	if err := n.leaveAnchors(); err != nil {
+		return nil, err
+	}
 	for v, d := range spec.Dims {
 		if len(start[v]) != m*d {
 			return nil, fmt.Errorf("engine: initial anchors of view %d have %d values, want %d×%d", v, len(start[v]), m, d)
 		}
-		n.kept[v] = n.home != nil && n.home.Keeps(v)
 		weight := 1.0
 		if spec.LossWeights != nil {
 			weight = spec.LossWeights[v]
@@ -86,9 +86,6 @@ func NewNet(spec Spec, shards []Shard, reduce Reducer, start [][]float64) (*Net,
 		n.s = append(n.s, make([]float64, m*m))
 		n.dw = append(n.dw, make([]float64, m*m))
 		n.dc = append(n.dc, make([]float64, m*m))
-	}
-	if slices.Contains(n.kept, true) && (len(shards) > 1 || reduce != Reducer(InOrder{})) {
-		return nil, errors.New("engine: a shard that keeps anchors is not the only one of its network")
 	}
 	n.work = make([]small, views)
 	n.p[0] = start
@@ -109,6 +106,19 @@ func NewNet(spec Spec, shards []Shard, reduce Reducer, start [][]float64) (*Net,
 		}
 	}
 	return n, nil
+}
+
+// leaveAnchors sets which views' matrices stay with the shard.
+func (n *Net) leaveAnchors() error {
+	n.kept, n.stale = make([]bool, len(n.spec.Dims)), make([][]bool, n.spec.Layers+1)
+	n.home, _ = n.shards[0].(PolarShard)
+	for v := range n.kept {
+		n.kept[v] = n.home != nil && n.home.Keeps(v)
+	}
+	if slices.Contains(n.kept, true) && (len(n.shards) > 1 || n.reduce != Reducer(InOrder{})) {
+		return errors.New("engine: a shard that keeps anchors is not the only one of its network")
+	}
+	return nil
 }
 
 func (n *Net) allocateAnchors(l int) {

@@ -186,7 +186,7 @@ type PolarShard interface {
 	Cotangents(layer int, views []Cotangent) error
 }
 
-// Cotangent is what the coordinator has of the cotangents of a kept view.
+// Cotangent holds the coordinator's share of the cotangents of a kept view.
 type Cotangent struct {
 	Polar *linalg.Polar // the step
 	Scale float64       // l = L: of M of the final pass

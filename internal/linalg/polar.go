@@ -52,9 +52,8 @@ type Polar struct {
 	m, d   int     // the last M
 	k, q   int     // A is k×q with k ≤ q
 	ld     int     // stride of the k×k matrices
-	scale  float64 // A is M, or Mᵀ, times this power of two
+	scale  float64 // A is M, or Mᵀ, times this power of two; 0: A is M, which is not checked
 	zero   bool
-	inside bool          // M was in SlotA before Begin
 	direct bool          // P is the work of a Direct, and there are no eigenvectors of the Gram matrix
 	fresh  bool          // sigma and the eigenvectors belong to A·Pᵀ to full accuracy
 	ahead  chan struct{} // closed when Prepare has finished; nil: nothing runs
@@ -85,7 +84,7 @@ func (p *Polar) Begin(m, d int, M []float64) error {
 		return p.setMatrix(m, d, M, M)
 	}
 	p.Wait()
-	p.inside, p.zero, p.scale = true, false, 1
+	p.zero, p.scale = false, 0
 	return p.resize(m, d)
 }
 
@@ -109,23 +108,17 @@ func (p *Polar) Finish(P []float64) error {
 
 // factor sets the slot p.at to the polar factor.
 func (p *Polar) factor() error {
-	ok, err := false, error(nil)
-	if !p.zero {
-		ok, err = p.factorDirect()
+	if p.zero {
+		return p.factorZero()
 	}
-	if err == nil && !ok && p.inside {
-		M := make([]float64, p.m*p.d)
-		if err = p.wide.Get(M, SlotA, 1); err == nil {
-			err = p.setMatrix(p.m, p.d, M, M)
+	ok, err := p.factorDirect()
+	if p.scale == 0 && err == nil {
+		if p.scale = 1; !ok {
+			err = p.check()
 		}
-	}
-	if err == nil && p.zero {
-		first := make([]float64, p.k*p.q)
-		for i := range p.k {
-			first[i*p.q+i] = 1
+		if p.zero {
+			return p.factorZero()
 		}
-		p.at = SlotP
-		return p.wide.Put(SlotP, first, 1)
 	}
 	if err == nil && !ok {
 		ok, err = p.factorGram()
@@ -136,10 +129,29 @@ func (p *Polar) factor() error {
 	return err
 }
 
+// check does for an M in SlotA what Begin does for another one.
+func (p *Polar) check() error {
+	M := make([]float64, p.m*p.d)
+	if err := p.wide.Get(M, SlotA, 1); err != nil {
+		return err
+	}
+	return p.setMatrix(p.m, p.d, M, M)
+}
+
+// factorZero sets SlotP to the polar factor of 0.
+func (p *Polar) factorZero() error {
+	first := make([]float64, p.k*p.q)
+	for i := range p.k {
+		first[i*p.q+i] = 1
+	}
+	p.at = SlotP
+	return p.wide.Put(SlotP, first, 1)
+}
+
 // setMatrix checks M, and the length of P, and sets SlotA.
 func (p *Polar) setMatrix(m, d int, M, P []float64) error {
 	p.Wait()
-	p.m, p.d, p.inside = 0, 0, false
+	p.m, p.d = 0, 0
 	if m < 1 || d < 1 || len(M) != m*d || len(P) != m*d {
 		return fmt.Errorf("linalg: polar factor of a %d×%d matrix with %d entries, and %d in the factor", m, d, len(M), len(P))
 	}
