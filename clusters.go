@@ -65,7 +65,9 @@ func finish[T kernel.Float](
 	c, views := net.config, in.Views
 	p := newPredictor(c, views, inputsOf(in.List), r)
 	p.samples = in.data.group.Total(p.samples)
-	p.setNetwork(net.model, net.reads, in.Rotated)
+	if err := p.setNetwork(net.model, net.reads, in.Rotated); err != nil {
+		return nil, err
+	}
 	out := &Clustering{Predictor: p, StartLabels: view.Back(in.Order, r.Begin.Labels, 1), leftOut: in.LeftOut}
 	n, m, ld := views[0].Rows, c.Anchors, kernel.Pad(c.Anchors)
 	inputs.Collect(views)
@@ -108,7 +110,7 @@ func finish[T kernel.Float](
 }
 
 // setNetwork takes over what a trained network has learned.
-func (p *Predictor) setNetwork(m *Model[Represent, Noise, Anchor], reads *readOuts, rotated []*prepare.Rotated) {
+func (p *Predictor) setNetwork(m *Model[Represent, Noise, Anchor], reads *readOuts, rotated []*prepare.Rotated) error {
 	var values [3][]learned
 	for i, module := range m.modules() {
 		values[i] = learnedBy(m.env.Prefix, module.Learnables())
@@ -116,15 +118,15 @@ func (p *Predictor) setNetwork(m *Model[Represent, Noise, Anchor], reads *readOu
 	if fused := m.fused(); fused != nil {
 		p.learned = values
 		p.setParameters(fused.Parameters())
-		p.setAnchors(fused.Engine().Anchors, rotated)
-		return
+		return p.setAnchors(fused.Engine().Anchors, rotated)
 	}
 	p.setLearned(values)
-	p.setAnchors(func(l, v int) []float64 { return float64s(reads.anchors[l][v]) }, rotated)
+	err := p.setAnchors(func(l, v int) ([]float64, error) { return float64s(reads.anchors[l][v]), nil }, rotated)
 	if !p.config.stock() {
 		// The configuration keeps modules with the trained values, in graphs that hold nothing of the samples.
 		p.unfit = p.fill(p.config.modules())
 	}
+	return err
 }
 
 // represent returns H (n×m, with the stride kernel.Pad(m)) of the training samples, and the trust of every input, nil without

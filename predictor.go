@@ -95,7 +95,7 @@ func (p *Predictor) setParameters(q *engine.Params) {
 }
 
 // setAnchors copies the anchors of every layer and input, in the original columns of rotated views (nil: none is).
-func (p *Predictor) setAnchors(anchors func(l, v int) []float64, rotated []*prepare.Rotated) {
+func (p *Predictor) setAnchors(anchors func(l, v int) ([]float64, error), rotated []*prepare.Rotated) error {
 	m := p.config.Anchors
 	for l := range p.config.Layers + 1 {
 		layer := make([]*mat.Dense, len(p.inputs))
@@ -108,12 +108,17 @@ func (p *Predictor) setAnchors(anchors func(l, v int) []float64, rotated []*prep
 			if rotated != nil {
 				r = rotated[v]
 			}
-			x := r.Original(m, anchors(l, v))
+			own, err := anchors(l, v)
+			if err != nil {
+				return err
+			}
+			x := r.Original(m, own)
 			layer[v] = mat.NewDense(m, len(x)/m, x)
 		}
 		p.anchors = append(p.anchors, layer)
 	}
 	p.P = p.anchors[p.config.Layers]
+	return nil
 }
 
 // inputColumns returns the number of columns of every input.

@@ -3,7 +3,6 @@ package device
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"github.com/largemvc/largemvc/internal/driver"
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/testrig/ptx"
 )
 
@@ -110,7 +108,6 @@ func CountEpoch[T kernel.Float](spec *engine.Spec, tensors bool) (*Epoch, error)
 		return nil, err
 	}
 	e := &Epoch{Memory: s.mem.total}
-	drv.moved, drv.transfers, drv.others = 0, 0, 0
 	for v, ldx := range s.plan.ldx {
 		e.X += int64(s.plan.n) * int64(ldx) * s.plan.size
 		if tensors && s.plan.mayTensor() {
@@ -118,21 +115,30 @@ func CountEpoch[T kernel.Float](spec *engine.Spec, tensors bool) (*Epoch, error)
 		}
 		drv.rows = append(drv.rows, s.state.x[v])
 	}
-	tree := engine.NewTree(spec)
-	for _, p := range passes(spec) {
-		before := drv.reads
-		if err := s.Run(context.Background(), p, tree); err != nil {
-			return nil, err
+	drv.wides = s.polar.wides
+	q, start := engine.NewParams(spec), [][]float64{}
+	for _, d := range spec.Dims {
+		p := make([]float64, spec.Anchors*d)
+		for i := range min(spec.Anchors, d) {
+			p[i*d+i] = 1
 		}
-		if drv.reads > before {
-			e.Passes++
-		}
-		tree.Reset()
+		start = append(start, p)
 	}
-	e.ReadsOfX = drv.reads / len(spec.Dims)
-	if err := procrustes(s, drv); err != nil {
+	counted := &countedShard[T]{Shard: s, drv: drv}
+	net, err := engine.NewNet(*spec, []engine.Shard{counted}, engine.InOrder{}, start)
+	if err != nil {
 		return nil, err
 	}
+	for range 2 { // the first epoch also copies what stays
+		drv.moved, drv.transfers, drv.others, drv.reads, drv.costs, counted.passes = 0, 0, 0, 0, nil, 0
+		if _, err := net.Forward(context.Background(), q, true); err != nil {
+			return nil, err
+		}
+		if err := net.Backward(context.Background(), 1, engine.NewParams(spec)); err != nil {
+			return nil, err
+		}
+	}
+	e.Passes, e.ReadsOfX = counted.passes, drv.reads/len(spec.Dims)
 	if len(s.polar.wides) < spec.Layers*len(spec.Dims) {
 		// Eigenvectors of m = 100 take 2 ms, in the forward sweep and again in the backward one; views side by side.
 		e.Host = 2 * float64(spec.Layers) * 2e-3 * math.Pow(float64(spec.Anchors)/100, 3)
@@ -150,62 +156,18 @@ func CountEpoch[T kernel.Float](spec *engine.Spec, tensors bool) (*Epoch, error)
 	return e, drv.err
 }
 
-// passes returns those of an epoch, with constants of the right sizes.
-func passes(spec *engine.Spec) []*engine.Pass {
-	m := spec.Anchors
-	square := make([]float64, m*m)
-	pass := func(kind engine.PassKind, layer int) *engine.Pass {
-		p := &engine.Pass{Kind: kind, Layer: layer, Gradient: true, Scale: 1}
-		if kind != engine.Final {
-			p.R, p.U = square, square
-		}
-		for _, d := range spec.Dims {
-			c := engine.ViewConsts{P: make([]float64, m*d), LossWeight: 1}
-			if d < m {
-				c.K = square
-			}
-			if kind != engine.Final && spec.Noise && layer > 1 {
-				c.C = square
-			}
-			if kind == engine.Backward && spec.Anchored && !spec.Detach {
-				c.DM, c.S = make([]float64, m*d), square
-			}
-			p.Views = append(p.Views, c)
-		}
-		return p
-	}
-	var out []*engine.Pass
-	for l := 1; l <= spec.Layers; l++ {
-		out = append(out, pass(engine.Forward, l))
-	}
-	out = append(out, pass(engine.Final, 0))
-	for l := spec.Layers; l >= 1; l-- {
-		out = append(out, pass(engine.Backward, l))
-	}
-	return out
+// countedShard counts the passes that read X.
+type countedShard[T kernel.Float] struct {
+	*Shard[T]
+	drv    *counter
+	passes int
 }
 
-// procrustes does what Polars ask in the steps of a shard and their derivatives.
-func procrustes[T kernel.Float](s *Shard[T], drv *counter) (err error) {
-	drv.wides = s.polar.wides
-	for l := 1; l <= s.spec.Layers; l++ {
-		var views []*wide
-		for v := range s.spec.Dims {
-			if w, ok := s.Wide(l, v).(*wide); ok {
-				drv.identity = w
-				views, err = append(views, w), errors.Join(err, w.Put(linalg.SlotA, make([]float64, w.k*w.q), 1))
-			}
-		}
-		err = errors.Join(err, s.Factor(l))
-		for _, w := range views {
-			x, square := make([]float64, w.k*w.q), make([]float64, w.k*w.k)
-			at, ok, failed := w.Factor(square, w.k)
-			if !ok {
-				return fmt.Errorf("device: no polar factor is counted: %w", errors.Join(err, failed))
-			}
-			err = errors.Join(err, failed, w.Get(x, at, 1), w.Put(linalg.SlotG, x, 1), w.TimesT(square, w.k, linalg.SlotG, at),
-				w.Combine(linalg.SlotGrad, w.k, square, linalg.SlotG, square, at), w.Get(x, linalg.SlotGrad, 1))
-		}
+func (s *countedShard[T]) Run(ctx context.Context, p *engine.Pass, tree *engine.Tree) error {
+	before := s.drv.reads
+	err := s.Shard.Run(ctx, p, tree)
+	if s.drv.reads > before {
+		s.passes++
 	}
 	return err
 }
@@ -223,7 +185,6 @@ type counter struct {
 	transfers int
 	others    int // transfers of memory that is not for copies
 	wides     []*wide
-	identity  *wide // whose squares downloads return, identities; nil: zeros
 	err       error
 }
 
@@ -239,13 +200,7 @@ func (c *counter) Host(bytes int) ([]byte, error) {
 func (c *counter) FreeHost([]byte) error          { return nil }
 func (c *counter) Upload(_ Ptr, src []byte) error { return c.transfer(src) }
 func (c *counter) Download(dst []byte, _ Ptr) error {
-	x := unsafe.Slice((*float64)(unsafe.Pointer(&dst[0])), len(dst)/8)
-	clear(x)
-	if w := c.identity; w != nil {
-		for i := range len(x) / w.ldk {
-			x[i*w.ldk+i%w.k] = 1
-		}
-	}
+	clear(dst)
 	return c.transfer(dst)
 }
 
@@ -316,6 +271,7 @@ func (c *counter) Launch(m Module, kernel string, l Launch, args ...any) error {
 func (c *counter) viewCost(kernel string, l Launch, args []any) (Cost, error) {
 	cost := Cost{Kernel: kernel, Unit: Double}
 	at := func(i int) int64 { return int64(args[i].(int32)) }
+	count := int64(l.Grid[len(l.Grid)-1])
 	var first, k, ld int64
 	switch kernel {
 	case "view_products":
@@ -324,11 +280,23 @@ func (c *counter) viewCost(kernel string, l Launch, args []any) (Cost, error) {
 		first, k, ld = at(3), at(5), at(6)
 	case "view_times":
 		first, k, ld = at(4), at(7), at(2)
+	case "view_norm":
+		k, ld, count = at(2), at(3), int64(l.Grid[0])
+		cost.Read, cost.Written, cost.Useful, cost.Executed = count*k*ld*8, count*8, 2*count*k*ld, 2*count*k*ld
+		return cost, nil
+	case "view_skew":
+		k, ld, count = at(3), at(4), int64(l.Grid[1])
+		cost.Read, cost.Written, cost.Useful, cost.Executed = count*k*(k+1)*8, count*k*ld*8, 3*count*k*k, 3*count*k*k
+		return cost, nil
 	default:
 		return Cost{}, nil
 	}
-	for _, w := range c.wides[first : first+int64(l.Grid[2])] {
-		q, ldq, parts := int64(w.q), int64(w.ldq), int64(ceil(w.q, polarColumns))
+	for i := first; i < first+count; i++ {
+		q, ldq := k, ld // squares
+		if i < int64(len(c.wides)) {
+			q, ldq = int64(c.wides[i].q), int64(c.wides[i].ldq)
+		}
+		parts := (q + polarColumns - 1) / polarColumns
 		switch kernel {
 		case "view_products":
 			cost.Read += k * q * 8
@@ -343,6 +311,9 @@ func (c *counter) viewCost(kernel string, l Launch, args []any) (Cost, error) {
 			cost.Useful, cost.Executed = cost.Useful+parts*k*ld, cost.Executed+parts*k*ld
 		case "view_times":
 			cost.Read, cost.Written = cost.Read+(k*k+k*q)*8, cost.Written+k*ldq*8
+			if args[9] != any(0.0) { // it keeps what was there
+				cost.Read += k * ldq * 8
+			}
 			cost.Useful += 2 * k * k * q
 			cost.Executed += 2 * up(k, 8) * up(k, int64(smallSums.rows)) * up(ldq, int64(smallSums.columns))
 		}
@@ -433,6 +404,8 @@ func costOf(kernel string, l Launch, size int64, args []any) (Cost, error) {
 		k.Read = at(8)
 	case "trust":
 		k.Read, k.Written, k.Useful, k.Unit = at(6)*(8+at(5)*size), at(6)*4*size, 8*at(6), Double
+	case "narrow":
+		k.Read, k.Written = at(2)*8, at(2)*size
 	case "one_less":
 		k.Read, k.Written, k.Useful = at(2)*size, at(2)*size, at(2)
 	case "loss_terms":

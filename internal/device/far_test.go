@@ -188,6 +188,10 @@ func kernelOver(name string, l Launch, size int64, args []any) (rowKernel, bool)
 	case "one_less":
 		k.n, k.perBlock = 2, rowThreads
 		set(size, 0, 1)
+	case "narrow":
+		k.n, k.perBlock = 2, rowThreads
+		set(size, 0)
+		set(8, 1)
 	case "loss_terms":
 		k.n, k.perBlock = 5, rowThreads
 		set(number(1)*8, 0)

@@ -2,6 +2,7 @@ package device
 
 import (
 	"github.com/largemvc/largemvc/internal/engine"
+	"github.com/largemvc/largemvc/internal/linalg"
 )
 
 // The passes of internal/engine. Its forward.go, final.go and backward.go document the algebra. Here every line of it is a launch
@@ -25,9 +26,13 @@ func (s *Shard[T]) byRows(v int, out, b Ptr, most float64) {
 		n: s.plan.n, m: s.plan.m, k: s.plan.dims[v]})
 }
 
-// correlate sums (w ⊙ A)ᵀX of a view at offset to of the sums. fresh says that A differs from the previous call.
-func (s *Shard[T]) correlate(v, to int, a, weight Ptr, fresh bool) {
-	d := s.plan.dims[v]
+// correlate sums (w ⊙ A)ᵀX of a view among the sums, or if the view is kept in a matrix of the layer's Procrustes step. fresh
+// says that A differs from the previous call.
+func (s *Shard[T]) correlate(v, layer int, slot linalg.Slot, a, weight Ptr, fresh bool) {
+	d, dst := s.plan.dims[v], s.sumAt(s.plan.to.m[v])
+	if s.Keeps(v) {
+		d, dst = s.plan.ldx[v], s.polar.of(layer, v).slot(slot)
+	}
 	if fresh {
 		s.measured = false
 	}
@@ -38,7 +43,7 @@ func (s *Shard[T]) correlate(v, to int, a, weight Ptr, fresh bool) {
 	} else {
 		s.k.transposedTimes(q)
 	}
-	s.k.fold(s.sumAt(to), s.part, ceil(q.n, q.chunk), q.m*d)
+	s.k.fold(dst, s.part, ceil(q.n, q.chunk), q.m*d)
 }
 
 // square sums (w ⊙ A)ᵀB of two row states at offset to of the sums.
@@ -49,17 +54,20 @@ func (s *Shard[T]) square(to int, a, weight, b Ptr) {
 	s.k.fold(s.sumAt(to), s.part, ceil(s.plan.n, s.plan.share), m*m)
 }
 
-// squareOf sums (w ⊙ A)ᵀA at offset to of the sums, for the A of the last correlate of view v. Few columns gain nothing from
-// tensor cores.
-func (s *Shard[T]) squareOf(v, to int, a, weight Ptr) {
-	m, ld := s.plan.m, s.plan.ld
-	if s.scales[v] == 0 || m <= fewColumns {
-		s.square(to, a, weight, a)
-		return
+// squareOf sums (w ⊙ A)ᵀA, for the A of the last correlate of view v, as W of the layer. Few columns gain nothing from tensor
+// cores.
+func (s *Shard[T]) squareOf(v, layer int, a, weight Ptr) {
+	m, ld, dst := s.plan.m, s.plan.ld, s.sumAt(s.plan.to.w[v])
+	q := sums{part: s.part, a: a, lda: ld, weight: weight, x: a, ldx: ld, n: s.plan.n, m: m, d: m, chunk: s.plan.share}
+	if s.Keeps(v) {
+		q.d, dst = ld, s.polar.own(squareW+layer-1)+Ptr(8*s.polar.of(layer, v).index*m*ld)
 	}
-	s.tensorSums(sums{part: s.part, a: a, lda: ld, weight: weight, x: a, ldx: ld, n: s.plan.n, m: m, d: m,
-		chunk: s.plan.share}, 0)
-	s.k.fold(s.sumAt(to), s.part, ceil(s.plan.n, s.plan.share), m*m)
+	if s.scales[v] == 0 || m <= fewColumns {
+		s.k.transposedTimes(q)
+	} else {
+		s.tensorSums(q, 0)
+	}
+	s.k.fold(dst, s.part, ceil(q.n, q.chunk), m*q.d)
 }
 
 func (s *Shard[T]) sumAt(place int) Ptr { return s.sum + Ptr(8*place) }
@@ -94,7 +102,7 @@ func (s *Shard[T]) forward(p *engine.Pass, c *constants) {
 		z := y
 		if s.spec.Noise && l > 1 {
 			z = s.scratch[1]
-			s.bySquare(z, prev, c.c[v], product{op: lerp, base: y, row: s.trust[l-1][v]})
+			s.bySquare(z, prev, c.ct[v], product{op: lerp, base: y, row: s.trust[l-1][v]})
 		}
 		if s.spec.Represent == engine.ReLU {
 			s.bySquare(h, z, c.ut, product{op: threshold, base: hr, row: s.weight[v], theta: p.Theta, pattern: s.pattern[l][v],
@@ -120,9 +128,9 @@ func (s *Shard[T]) forward(p *engine.Pass, c *constants) {
 		if !s.spec.Anchored || s.frozen {
 			continue
 		}
-		s.correlate(v, s.plan.to.m[v], h, weight, v == 0)
+		s.correlate(v, l, linalg.SlotA, h, weight, v == 0)
 		if s.spec.Noise {
-			s.squareOf(v, s.plan.to.w[v], h, s.rowR)
+			s.squareOf(v, l, h, s.rowR)
 		}
 	}
 }
@@ -181,9 +189,9 @@ func (s *Shard[T]) final(p *engine.Pass, c *constants) {
 		if !p.Correlates(s.spec) {
 			continue
 		}
-		s.correlate(v, s.plan.to.m[v], h, s.present[v], v == 0)
+		s.correlate(v, l, linalg.SlotG, h, s.present[v], v == 0)
 		if s.hasW(p, v) {
-			s.squareOf(v, s.plan.to.w[v], h, s.present[v])
+			s.squareOf(v, l, h, s.present[v])
 		}
 	}
 	s.sumValues()
@@ -285,7 +293,7 @@ func (s *Shard[T]) backwardRepresent(p *engine.Pass, c *constants) {
 			s.bySquare(dz, g, c.u, product{op: store})
 		}
 		if noisy {
-			s.bySquare(zc, g, c.cu[v], product{op: store})
+			s.bySquare(zc, dz, c.c[v], product{op: store}) // g (C U)ᵀ
 			var h Ptr
 			if through {
 				h = s.h[l]
@@ -294,7 +302,7 @@ func (s *Shard[T]) backwardRepresent(p *engine.Pass, c *constants) {
 				s.minus[v], n, ld)
 		}
 		if through {
-			s.correlate(v, s.plan.to.m[v], dz, 0, true)
+			s.correlate(v, l-1, linalg.SlotG, dz, 0, true)
 		}
 	}
 	if prev == 0 {

@@ -132,6 +132,15 @@ func allOnDevice[T kernel.Float](t testing.TB, p *problem, drv Driver) *engine.N
 	return netOf(t, p, shard, err)
 }
 
+func anchorsOf(t testing.TB, net *engine.Net, l, v int) []float64 {
+	t.Helper()
+	p, err := net.Anchors(l, v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 // result is all that a step gives, by name.
 type result struct {
 	names  []string
@@ -171,7 +180,7 @@ func step(t testing.TB, net *engine.Net, q *engine.Params, added func(net *engin
 			if l == 0 {
 				continue
 			}
-			r.add("P", net.Anchors(l, v)...)
+			r.add("P", anchorsOf(t, net, l, v)...)
 			read("t", engine.FieldTrust, l, v, 1)
 			if spec.Noise {
 				read("r", engine.FieldNorm, l, v, 1)

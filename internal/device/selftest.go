@@ -213,7 +213,11 @@ func (t *trialNetwork) epoch(
 	}
 	var anchors []float64
 	for v := range spec.Dims {
-		anchors = append(anchors, net.Anchors(spec.Layers, v)...)
+		p, err := net.Anchors(spec.Layers, v)
+		if err != nil {
+			return nil, 0, err
+		}
+		anchors = append(anchors, p...)
 	}
 	gradients := slices.Concat(g.Theta, g.R, g.U)
 	for _, rho := range g.Rho {

@@ -180,9 +180,9 @@ func (s *state) allocateLayers(spec *engine.Spec, p *plan, mem *memory) {
 // allocateWork takes the scratch of a pass.
 func (s *state) allocateWork(p *plan, mem *memory) {
 	n, views := int64(p.n), len(p.dims)
-	parts := int64(ceil(p.n, p.share)) * int64(p.m)
-	for v, d := range p.dims {
-		parts = max(parts, int64(ceil(p.n, p.shares[v]))*int64(d))
+	parts := int64(ceil(p.n, p.share)) * int64(p.ld)
+	for v, ldx := range p.ldx {
+		parts = max(parts, int64(ceil(p.n, p.shares[v]))*int64(ldx))
 	}
 	s.part = mem.take(parts*int64(p.m)*p.size, "sums of the chunks")
 	scratch := 4

@@ -101,7 +101,7 @@ func TestStep(t *testing.T) {
 	}
 }
 
-// addCotangents adds to the cotangents of some H and t, to one H twice.
+// addCotangents adds to the cotangents of some H, P and t, to one H twice.
 func addCotangents(t testing.TB, net *engine.Net) {
 	spec := net.Spec()
 	n, m := spec.Samples, spec.Anchors
@@ -116,6 +116,11 @@ func addCotangents(t testing.TB, net *engine.Net) {
 	for _, l := range []int{spec.Layers, 1, 1} {
 		if err := net.AddH(l, random(n*m)); err != nil {
 			t.Fatal(err)
+		}
+	}
+	for l := range spec.Layers + 1 {
+		for v, d := range spec.Dims {
+			net.AddAnchors(l, v, random(m*d))
 		}
 	}
 	if spec.Noise {
@@ -207,7 +212,7 @@ func TestDivergence(t *testing.T) {
 		change()
 		for name, net := range map[string]*engine.Net{
 			"in memory": inMemory[float32](t, p), "device": onDevice[float32](t, p, &simdevice.Sim{}),
-			"tensor cores": onTensorCores(t, p, &simdevice.Sim{}),
+			"tensor cores": onTensorCores(t, p, &simdevice.Sim{}), "all on device": allOnDevice[float32](t, p, &simdevice.Sim{}),
 		} {
 			var diverged *engine.DivergedError
 			if _, err := net.Forward(context.Background(), p.params, true); !errors.As(err, &diverged) {
@@ -241,6 +246,21 @@ func TestSizesThatDoNotFit(t *testing.T) {
 		if err := NewSession(&simdevice.Sim{Limit: 1 << 50}, true).Fits(&spec, nil, double); err != nil {
 			t.Errorf("anchors, float64 %v, of a larger block: %v", double, err)
 		}
+	}
+}
+
+// Sums of kept views stay with their shard, so there can be no other.
+func TestKeptViewsNeedAllSamples(t *testing.T) {
+	p := makeProblem(t, shape(64, 4, 2, 9, 5), 0, 1)
+	shard, err := newShard(&simdevice.Sim{}, &p.spec, views[float32](p), nil, nil, true, tuning{0, fewRows})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := engine.NewNet(p.spec, []engine.Shard{shard, shard}, engine.InOrder{}, p.start); err == nil {
+		t.Error("two shards, no error")
+	}
+	if _, err := engine.NewNet(p.spec, []engine.Shard{shard}, engine.OverRanks{}, p.start); err == nil {
+		t.Error("several processes, no error")
 	}
 }
 

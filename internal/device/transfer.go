@@ -3,29 +3,32 @@ package device
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/parallel"
 )
 
-// constantPlaces holds the offsets of the constants of a pass in their array, in elements. All except P and dM are m×m with the
-// stride of row state; right factors are transposed.
+// constantPlaces holds the offsets of the constants of a pass in their array, in elements, in the order in which passes need
+// them. All except P and dM are m×m with the stride of row state; right factors are transposed.
 type constantPlaces struct {
-	r, u, rt, ut int   // R, U, Rᵀ, Uᵀ
-	k, s, c, cu  []int // Kᵀ, Sᵀ, Cᵀ, C·U per view
-	p, dm        []int // P and dM, m×d with the stride of X
-	withP, all   int   // ends of the constants up to P, and of all
+	rt, ut     int   // Rᵀ, Uᵀ
+	k, ct      []int // Kᵀ, Cᵀ per view
+	r, u       int
+	c, s       []int // C, Sᵀ per view
+	p, dm      []int // P and dM, m×d with the stride of X, of views that are not kept
+	withP, all int   // ends of the constants up to P, and of all
 }
 
 // sumPlaces holds the offsets of the sums of a pass in their array.
 type sumPlaces struct {
-	values     int   // V+1
-	w          []int // m×m per view: W of a forward or the final pass, T of a backward one
-	m          []int // m×d per view
-	k, u       []int // m×m per view
+	values     int // V+1
 	r          int
-	withM, all int
+	u, w, k    []int // m×m per view; w: W of a forward or the final pass, T of a backward one
+	m          []int // m×d per view, of views that are not kept
+	withK, all int
 }
 
 func (p *plan) reserve(spec *engine.Spec) {
@@ -38,31 +41,35 @@ func (p *plan) reserve(spec *engine.Spec) {
 		}
 		return at
 	}
-	for _, at := range []*int{&c.r, &c.u, &c.rt, &c.ut} {
-		*at = constants.take(square)
-	}
-	for _, at := range []*[]int{&c.k, &c.s, &c.c, &c.cu} {
-		*at = each(&constants, square)
-	}
-	for v := range views {
-		c.p = append(c.p, constants.take(p.m*p.ldx[v]))
-	}
-	c.withP = constants.length
-	for v := range views {
-		if spec.Anchored && !spec.Detach && p.training {
-			c.dm = append(c.dm, constants.take(p.m*p.ldx[v]))
+	c.rt, c.ut, c.k, c.ct = constants.take(square), constants.take(square), each(&constants, square), each(&constants, square)
+	c.r, c.u, c.c, c.s = constants.take(square), constants.take(square), each(&constants, square), each(&constants, square)
+	// others places a matrix of each view that is not kept.
+	others := func(a *arena, size func(v int) int) (at []int) {
+		for v := range views {
+			n := 0
+			if !p.keeps(v) {
+				n = size(v)
+			}
+			at = append(at, a.take(n))
 		}
+		return at
+	}
+	c.p = others(&constants, func(v int) int { return p.m * p.ldx[v] })
+	if c.withP = constants.length; spec.Anchored && !spec.Detach && p.training {
+		c.dm = others(&constants, func(v int) int { return p.m * p.ldx[v] })
 	}
 	c.all = constants.length
 
-	s.values, s.w = sums.take(views+1), each(&sums, p.m*p.m)
-	for v := range views {
-		s.m = append(s.m, sums.take(p.m*p.dims[v]))
-	}
-	s.withM = sums.length
+	s.values = sums.take(views + 1)
 	if p.training {
-		s.k, s.u, s.r = each(&sums, p.m*p.m), each(&sums, p.m*p.m), sums.take(p.m*p.m)
+		s.r, s.u = sums.take(p.m*p.m), each(&sums, p.m*p.m)
 	}
+	s.w = each(&sums, p.m*p.m)
+	if p.training {
+		s.k = each(&sums, p.m*p.m)
+	}
+	s.withK = sums.length
+	s.m = others(&sums, func(v int) int { return p.m * p.dims[v] })
 	s.all = sums.length
 	p.constants, p.sums = constants, sums
 }
@@ -70,7 +77,7 @@ func (p *plan) reserve(spec *engine.Spec) {
 // constants are the addresses of a pass's constants, 0 for constants that it does not have.
 type constants struct {
 	r, u, rt, ut        Ptr
-	k, s, c, cu, p, dm  []Ptr
+	k, s, c, ct, p, dm  []Ptr
 	largestP, largestDM []float64
 }
 
@@ -78,49 +85,87 @@ type constants struct {
 func (s *Shard[T]) upload(p *engine.Pass) (*constants, error) {
 	at, views := &s.plan.at, len(p.Views)
 	list := func() []Ptr { return make([]Ptr, views) }
-	c := &constants{k: list(), s: list(), c: list(), cu: list(), p: list(), dm: list(), largestP: make([]float64, views),
+	c := &constants{k: list(), s: list(), c: list(), ct: list(), p: list(), dm: list(), largestP: make([]float64, views),
 		largestDM: make([]float64, views)}
-	m, ld, end := s.plan.m, s.plan.ld, at.withP
+	m, ld := s.plan.m, s.plan.ld
 	place := func(offset int) Ptr { return s.constant + Ptr(int64(offset)*s.plan.size) }
-	square := func(dst *Ptr, offset int, a []float64, transposed bool) {
+	ends := make([]int, views+1) // of the constants in use
+	square := func(v int, dst *Ptr, offset int, a []float64, transposed bool) {
 		if a == nil {
 			return
 		}
-		if *dst = place(offset); transposed {
+		*dst, ends[v] = place(offset), max(ends[v], offset+m*ld)
+		if transposed {
 			putTransposed(s.stage[offset:], ld, a, m)
 		} else {
 			put(s.stage[offset:], ld, a, m, m)
 		}
 	}
-	square(&c.rt, at.rt, p.R, true)
-	square(&c.ut, at.ut, p.U, true)
-	square(&c.r, at.r, p.R, false)
-	square(&c.u, at.u, p.U, false)
-	for _, w := range p.Views {
-		if w.DM != nil {
-			end = at.all
-		}
+	backward := p.Kind == engine.Backward
+	square(views, &c.rt, at.rt, p.R, true)
+	square(views, &c.ut, at.ut, p.U, true)
+	if backward {
+		square(views, &c.r, at.r, p.R, false)
+		square(views, &c.u, at.u, p.U, false)
 	}
 	err := parallel.For(context.Background(), s.spec.Workers, views, func(_, v int) error {
 		w := &p.Views[v]
-		square(&c.k[v], at.k[v], w.K, true)
-		square(&c.s[v], at.s[v], w.S, true)
-		square(&c.c[v], at.c[v], w.C, true)
-		if w.C != nil && p.Kind == engine.Backward {
-			cu := make([]float64, m*m)
-			multiply(cu, w.C, p.U, m)
-			square(&c.cu[v], at.cu[v], cu, false)
+		square(v, &c.k[v], at.k[v], w.K, true)
+		if backward {
+			square(v, &c.s[v], at.s[v], w.S, false) // symmetric
+			square(v, &c.c[v], at.c[v], w.C, false)
+		} else {
+			square(v, &c.ct[v], at.ct[v], w.C, true)
 		}
-		d, ldx := s.plan.dims[v], s.plan.ldx[v]
-		put(s.stage[at.p[v]:], ldx, w.P, m, d)
-		c.p[v], c.largestP[v] = place(at.p[v]), largest(w.P)
+		if s.Keeps(v) {
+			return s.useKept(c, p, v)
+		}
+		wide := func(dst *Ptr, most *float64, offset int, a []float64) {
+			d, ldx := s.plan.dims[v], s.plan.ldx[v]
+			put(s.stage[offset:], ldx, a, m, d)
+			*dst, *most, ends[v] = place(offset), largest(a), offset+m*ldx
+		}
+		wide(&c.p[v], &c.largestP[v], at.p[v], w.P)
 		if w.DM != nil {
-			put(s.stage[at.dm[v]:], ldx, w.DM, m, d)
-			c.dm[v], c.largestDM[v] = place(at.dm[v]), largest(w.DM)
+			wide(&c.dm[v], &c.largestDM[v], at.dm[v], w.DM)
 		}
 		return nil
 	})
-	return c, errors.Join(err, s.k.drv.Upload(s.constant, rawBytes(s.stage[:end])))
+	if end := slices.Max(ends); end > 0 {
+		err = errors.Join(err, s.k.drv.Upload(s.constant, rawBytes(s.stage[:end])))
+	}
+	for v := range p.Views {
+		if s.Keeps(v) && (p.Kind == engine.Final || p.Kind == engine.Forward && p.Layer > 1) {
+			s.narrow(v, p.Incoming(s.spec), s.polar.of(p.Incoming(s.spec), v).slot(linalg.SlotP))
+		}
+	}
+	return c, err
+}
+
+// useKept sets the constants of a kept view. Project brings P_0.
+func (s *Shard[T]) useKept(c *constants, p *engine.Pass, v int) error {
+	o, w, incoming := &s.polar, &p.Views[v], p.Incoming(s.spec)
+	if p.Kind == engine.Project {
+		first := o.of(1, v)
+		if err := first.Put(before(linalg.SlotP), w.P, 1); err != nil {
+			return err
+		}
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.largest[v][0] = largest(w.P)
+		s.narrow(v, 0, first.slot(before(linalg.SlotP)))
+	}
+	c.p[v], c.largestP[v] = o.narrow[v][incoming], o.largest[v][incoming]
+	if last := s.plan.layers + 1; p.Kind == engine.Backward && !s.spec.Detach {
+		c.dm[v], c.largestDM[v] = o.narrow[v][last], o.largest[v][last]
+	}
+	return nil
+}
+
+// narrow copies a matrix of a kept view to its array i in the type of the data.
+func (s *Shard[T]) narrow(v, i int, from Ptr) {
+	n := s.plan.m * s.plan.ldx[v]
+	s.k.byElement("narrow", n, s.polar.narrow[v][i], from, int64(n))
 }
 
 // put copies a (rows×columns) to dst, whose rows have the stride ld and zeros in the padding.
@@ -141,41 +186,23 @@ func putTransposed[T kernel.Float](dst []T, ld int, a []float64, m int) {
 	}
 }
 
-// multiply sets dst to a·b, all m×m.
-func multiply(dst, a, b []float64, m int) {
-	clear(dst)
-	kernel.TMulAdd(m, m, m, transposed(a, m), m, b, m, dst, m)
-}
-
-func transposed(a []float64, m int) []float64 {
-	t := make([]float64, m*m)
-	for i := range m {
-		for j := range m {
-			t[j*m+i] = a[i*m+j]
-		}
-	}
-	return t
-}
-
-// collect downloads a pass's sums and pushes them.
+// collect downloads the sums of a pass that the coordinator needs, and pushes them.
 func (s *Shard[T]) collect(p *engine.Pass, tree *engine.Tree) error {
 	if p.Kind == engine.Project {
 		return s.k.drv.Sync()
 	}
 	to, views := &s.plan.to, len(p.Views)
-	end := to.withM
-	if p.Kind == engine.Backward {
-		end = to.all
-	}
-	if err := s.k.drv.Download(rawBytes(s.result[:end]), s.sum); err != nil {
-		return err
+	end, correlates := s.wanted(p)
+	if end > 0 {
+		if err := s.k.drv.Download(rawBytes(s.result[:end]), s.sum); err != nil {
+			return err
+		}
 	}
 	part, r, square := tree.Part(), s.result, s.plan.m*s.plan.m
-	correlates := p.Correlates(s.spec)
 	part.Begin(p, correlates)
 	values := r[to.values : to.values+views+1]
 	for v := range views {
-		if correlates {
+		if correlates && !s.Keeps(v) {
 			copy(part.M[v], r[to.m[v]:])
 		}
 		if p.Kind != engine.Backward {
@@ -208,10 +235,24 @@ func (s *Shard[T]) collect(p *engine.Pass, tree *engine.Tree) error {
 	return nil
 }
 
+// wanted returns the end of the sums of a pass that the coordinator needs, and whether they include M of some view.
+func (s *Shard[T]) wanted(p *engine.Pass) (end int, correlates bool) {
+	to := &s.plan.to
+	switch {
+	case p.Correlates(s.spec) && s.polar.kept < len(p.Views):
+		return to.all, true
+	case p.Kind == engine.Backward:
+		return to.withK, false
+	case p.Kind == engine.Final:
+		return to.values + len(p.Views) + 1, false
+	}
+	return 0, false
+}
+
 // hasW reports whether a forward or the final pass sums W of a view.
 func (s *Shard[T]) hasW(p *engine.Pass, v int) bool {
 	if p.Kind == engine.Forward {
-		return s.spec.Noise && s.spec.Anchored
+		return s.spec.Noise && s.spec.Anchored && !s.Keeps(v)
 	}
 	return p.Correlates(s.spec) && p.Views[v].K != nil
 }

@@ -68,7 +68,7 @@ func (c *pushed) value(t *testing.T, net *Net, q *Params, scale float64) float64
 				total += inner(c.trust[l][v], read(FieldTrust, l, v, s.Samples))
 			}
 			if s.Anchored {
-				total += inner(c.p[l][v], net.Anchors(l, v))
+				total += inner(c.p[l][v], net.p[l][v])
 			}
 		}
 	}

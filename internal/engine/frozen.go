@@ -34,7 +34,9 @@ func NewFrozen[T kernel.Float](spec Spec, q *Params, anchors func(l, v int) []fl
 		for l := 1; l <= spec.Layers; l++ {
 			for v, d := range spec.Dims {
 				copy(net.p[l][v], anchors(l, v))
-				net.derive(l, v, d)
+				if err := net.derive(l, v, d); err != nil {
+					return nil, err
+				}
 			}
 		}
 	}

@@ -193,7 +193,7 @@ func compareGolden[T kernel.Float](
 		within(t, fmt.Sprintf("%s H_%d", variant, l), h, c.file[fmt.Sprintf("%s_H_%d", variant, l)].Float64s(), tol)
 		for v := range spec.Dims {
 			if spec.Anchored {
-				within(t, fmt.Sprintf("%s P_%d_%d", variant, l, v), net.Anchors(l, v),
+				within(t, fmt.Sprintf("%s P_%d_%d", variant, l, v), net.p[l][v],
 					c.file[fmt.Sprintf("%s_P_%d_%d", variant, l, v)].Float64s(), tol*10)
 			}
 			if spec.Noise && detach == "" {

@@ -20,12 +20,14 @@ func (n *Net) Backward(ctx context.Context, scale float64, g *Params) error {
 	through := n.spec.Anchored && !n.spec.Detach
 	if through {
 		// The last pass was the final one. Work between passes is done for one view at a time.
-		err := n.eachView(ctx, func(v, d int) error {
+		err := n.cotangents(ctx, layers, scale, func(v, d int) {
+			if n.kept[v] {
+				return
+			}
 			n.finalCotangent(v, d, scale)
 			for l := 1; l <= layers; l++ {
 				n.startCotangent(l, v)
 			}
-			return n.anchorCotangents(layers, v, d)
 		})
 		if err != nil {
 			return err
@@ -36,25 +38,65 @@ func (n *Net) Backward(ctx context.Context, scale float64, g *Params) error {
 		p.Scale = scale
 		for v := range p.Views {
 			if through {
-				p.Views[v].DM, p.Views[v].S = n.dm[v], n.s[v]
+				p.Views[v].S = n.s[v]
+				if !n.kept[v] {
+					p.Views[v].DM = n.dm[v]
+				}
 			}
 		}
 		if err := n.run(ctx, p); err != nil {
 			return err
 		}
-		n.collect(l, g)
 		if l == 1 || !through {
+			n.collect(l, g)
 			continue
 		}
-		err := n.eachView(ctx, func(v, d int) error {
-			n.collectView(l, v, d)
-			return n.anchorCotangents(l-1, v, d)
-		})
+		done := make(chan struct{}) // the cotangents do not need the gradients
+		go func() {
+			defer close(done)
+			n.collect(l, g)
+		}()
+		err := n.cotangents(ctx, l-1, scale, func(v, d int) { n.collectView(l, v, d) })
+		<-done
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// cotangents calls prepare for every view, and takes the cotangents of P_l through the Procrustes steps.
+func (n *Net) cotangents(ctx context.Context, l int, scale float64, prepare func(v, d int)) error {
+	err := n.eachView(ctx, func(v, d int) error {
+		prepare(v, d)
+		if n.kept[v] {
+			return nil
+		}
+		return n.anchorCotangents(l, v, d)
+	})
+	if err != nil {
+		return err
+	}
+	return n.keptCotangents(l, scale)
+}
+
+// keptCotangents does for the kept views what finalCotangent, startCotangent, collectView and anchorCotangents do for others.
+func (n *Net) keptCotangents(l int, scale float64) error {
+	views, any := make([]Cotangent, len(n.kept)), false
+	for v, kept := range n.kept {
+		if !kept {
+			continue
+		}
+		any = true
+		views[v] = Cotangent{Polar: n.polar[l][v], Scale: -2 * n.weights[v] * scale, DC: n.dc[v], S: n.s[v]}
+		if n.dirty {
+			views[v].Added = n.addedP[l][v]
+		}
+	}
+	if !any {
+		return nil
+	}
+	return n.home.Cotangents(l, views)
 }
 
 // startCotangent sets the cotangent of P_l before the backward passes: the added one, and at l = L the loss's.
@@ -109,6 +151,12 @@ func (n *Net) collect(l int, g *Params) {
 // collectView adds the sums of the backward pass of layer l > 1 to the cotangents of a view's earlier anchors.
 func (n *Net) collectView(l, v, d int) {
 	m, sums, dp := n.spec.Anchors, n.total, n.dp[l-1][v]
+	if n.spec.Noise {
+		n.work[v].mulBT(n.dc[v], sums.T[v], n.params.U, m, m, m) // dC = T Uᵀ
+	}
+	if n.kept[v] {
+		return
+	}
 	kernel.AddTo(dp, sums.M[v])
 	if !n.spec.Noise {
 		return
@@ -116,8 +164,7 @@ func (n *Net) collectView(l, v, d int) {
 	if n.k[l-1][v] != nil {
 		n.work[v].mulAdd(dp, sums.K[v], n.p[l-1][v], m, m, d, 2)
 	}
-	n.work[v].mulBT(n.dc[v], sums.T[v], n.params.U, m, m, m) // dC = T Uᵀ
-	n.work[v].mulTAdd(dp, n.dc[v], n.p[l-2][v], m, m, d)     // C = P_{l−2} P_{l−1}ᵀ
+	n.work[v].mulTAdd(dp, n.dc[v], n.p[l-2][v], m, m, d) // C = P_{l−2} P_{l−1}ᵀ
 	if l > 2 {
 		n.work[v].mulAdd(n.dp[l-2][v], n.dc[v], n.p[l-1][v], m, m, d, 1)
 	}
@@ -184,7 +231,10 @@ func (n *Net) Read(f Field, layer, view, lo, hi int, dst []float64) error {
 		width = n.spec.Anchors
 	case FieldE:
 		width = n.spec.Dims[view]
-		p = n.p[max(layer-1, 0)][view]
+		var err error
+		if p, err = n.Anchors(max(layer-1, 0), view); err != nil {
+			return err
+		}
 	}
 	return n.eachShard(func(s Shard, first, end int) error {
 		a, b := max(lo, first), min(hi, end)

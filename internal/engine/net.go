@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/linalg"
@@ -25,8 +26,10 @@ type Net struct {
 	c     [][][]float64 // C_l = P_{l−2}P_{l−1}ᵀ, used in layer l ≥ 2
 	k     [][][]float64 // K_l = P_lP_lᵀ; nil where it is the identity
 	w     [][][]float64 // W_l
-	m     [][]float64   // scratch, m×d per view
 	polar [][]*linalg.Polar
+	home  PolarShard // nil: no shard is one
+	kept  []bool     // views whose matrices stay with it
+	stale [][]bool   // it has a newer P_l of a kept view than p
 	backward
 	params  *Params // of the last Forward
 	ready   bool    // the last Forward prepared a backward pass
@@ -67,6 +70,9 @@ func NewNet(spec Spec, shards []Shard, reduce Reducer, start [][]float64) (*Net,
 		make([][][]float64, layers+1), make([][][]float64, layers+1)
 	n.dp, n.addedP = make([][][]float64, layers+1), make([][][]float64, layers+1)
 	n.polar = make([][]*linalg.Polar, layers+1)
+	if err := n.leaveAnchors(); err != nil {
+		return nil, err
+	}
 	for v, d := range spec.Dims {
 		if len(start[v]) != m*d {
 			return nil, fmt.Errorf("engine: initial anchors of view %d have %d values, want %d×%d", v, len(start[v]), m, d)
@@ -76,7 +82,6 @@ func NewNet(spec Spec, shards []Shard, reduce Reducer, start [][]float64) (*Net,
 			weight = spec.LossWeights[v]
 		}
 		n.weights = append(n.weights, weight)
-		n.m = append(n.m, make([]float64, m*d))
 		n.dm = append(n.dm, make([]float64, m*d))
 		n.s = append(n.s, make([]float64, m*m))
 		n.dw = append(n.dw, make([]float64, m*m))
@@ -103,19 +108,35 @@ func NewNet(spec Spec, shards []Shard, reduce Reducer, start [][]float64) (*Net,
 	return n, nil
 }
 
+// leaveAnchors sets which views' matrices stay with the shard.
+func (n *Net) leaveAnchors() error {
+	n.kept, n.stale = make([]bool, len(n.spec.Dims)), make([][]bool, n.spec.Layers+1)
+	n.home, _ = n.shards[0].(PolarShard)
+	for v := range n.kept {
+		n.kept[v] = n.home != nil && n.home.Keeps(v)
+	}
+	if slices.Contains(n.kept, true) && (len(n.shards) > 1 || n.reduce != Reducer(InOrder{})) {
+		return errors.New("engine: a shard that keeps anchors is not the only one of its network")
+	}
+	return nil
+}
+
 func (n *Net) allocateAnchors(l int) {
 	m, views := n.spec.Anchors, len(n.spec.Dims)
 	for _, a := range []*[][]float64{&n.p[l], &n.c[l], &n.k[l], &n.w[l], &n.dp[l]} {
 		*a = make([][]float64, views)
 	}
-	n.polar[l] = make([]*linalg.Polar, views)
+	n.polar[l], n.stale[l] = make([]*linalg.Polar, views), make([]bool, views)
 	for v, d := range n.spec.Dims {
 		n.p[l][v], n.dp[l][v] = make([]float64, m*d), make([]float64, m*d)
 		n.c[l][v], n.w[l][v] = make([]float64, m*m), make([]float64, m*m)
 		if d < m {
 			n.k[l][v] = make([]float64, m*m)
 		}
-		n.polar[l][v] = &linalg.Polar{Floor: n.spec.Floor, Wide: wide(n.shards[0], l, v)}
+		n.polar[l][v] = &linalg.Polar{Floor: n.spec.Floor}
+		if n.home != nil {
+			n.polar[l][v].Wide = n.home.Wide(l, v)
+		}
 	}
 }
 
@@ -128,14 +149,6 @@ func (n *Net) keepAnchors(l int) {
 			n.c[l][v] = identity(n.spec.Anchors)
 		}
 	}
-}
-
-// wide returns the device's products for a Procrustes step, nil if the step computes them.
-func wide(s Shard, l, v int) linalg.Wide {
-	if p, ok := s.(PolarShard); ok {
-		return p.Wide(l, v)
-	}
-	return nil
 }
 
 func identity(m int) []float64 {
@@ -179,13 +192,13 @@ func (n *Net) eachView(ctx context.Context, f func(v, d int) error) error {
 
 func (n *Net) pass(kind PassKind, layer int, q *Params) *Pass {
 	p := &Pass{Kind: kind, Layer: layer, Scale: 1, Views: make([]ViewConsts, len(n.spec.Dims))}
-	incoming := max(layer-1, 0)
-	if kind == Final {
-		incoming = n.spec.Layers
-	}
+	incoming := p.Incoming(&n.spec)
 	for v := range p.Views {
 		c := &p.Views[v]
-		c.P, c.K, c.LossWeight = n.p[incoming][v], n.k[incoming][v], n.weights[v]
+		c.K, c.LossWeight = n.k[incoming][v], n.weights[v]
+		if !n.kept[v] || kind == Project {
+			c.P = n.p[incoming][v]
+		}
 		if kind == Forward || kind == Backward {
 			if n.spec.Noise {
 				c.Rho = q.Rho[layer-1][v]
@@ -250,53 +263,65 @@ func (n *Net) updateAnchors(ctx context.Context, l int, gradient bool) error {
 	if err := n.eachView(ctx, func(v, d int) error { return n.beginAnchors(l, v, d) }); err != nil {
 		return err
 	}
-	if s, ok := n.shards[0].(PolarShard); ok {
-		if err := s.Factor(l); err != nil {
+	if n.home != nil {
+		if err := n.home.Factor(l); err != nil {
 			return err
 		}
 	}
 	return n.eachView(ctx, func(v, d int) error {
-		p := n.polar[l][v]
-		if err := p.Finish(n.p[l][v]); err != nil {
-			return err
+		p, to := n.polar[l][v], n.p[l][v]
+		if n.kept[v] {
+			to, n.stale[l][v] = nil, true
+		}
+		if err := p.Finish(to); err != nil {
+			return diverged(err, l, v)
 		}
 		if gradient && !n.spec.Detach {
 			p.Prepare()
 		}
-		n.derive(l, v, d)
-		return nil
+		return n.derive(l, v, d)
 	})
 }
 
 // beginAnchors begins the Procrustes step of a view with the sums of layer l: M = AᵀX + W P_{l−1}.
 func (n *Net) beginAnchors(l, v, d int) error {
 	m, sum := n.spec.Anchors, n.total.M[v]
+	if n.kept[v] {
+		return n.polar[l][v].Begin(m, d, nil)
+	}
 	if n.spec.Noise {
 		copy(n.w[l][v], n.total.W[v])
 		n.work[v].mulTAdd(sum, n.w[l][v], n.p[l-1][v], m, m, d) // W is symmetric
 	}
-	err := n.polar[l][v].Begin(m, d, sum)
-	if err == nil {
-		return nil
+	return diverged(n.polar[l][v].Begin(m, d, sum), l, v)
+}
+
+// diverged returns a DivergedError if a Procrustes step met an entry that is not finite, else the error itself.
+func diverged(err error, l, v int) error {
+	var entry *linalg.NotFiniteError
+	if !errors.As(err, &entry) {
+		return err
 	}
-	for i, x := range sum {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return &DivergedError{What: fmt.Sprintf("Hᵀ(X−E) of view %d in layer %d, row %d, column %d",
-				v, l, i/d, i%d), Value: x}
-		}
-	}
-	return err
+	return &DivergedError{What: fmt.Sprintf("Hᵀ(X−E) of view %d in layer %d, row %d, column %d", v, l, entry.Row, entry.Column),
+		Value: entry.Value}
 }
 
 // derive sets the constants that passes compute from P_l: K_l and C_{l+1}.
-func (n *Net) derive(l, v, d int) {
+func (n *Net) derive(l, v, d int) error {
 	m := n.spec.Anchors
+	if n.kept[v] {
+		if n.spec.Noise && l < n.spec.Layers {
+			return n.home.Coupling(l, v, n.c[l+1][v])
+		}
+		return nil
+	}
 	if n.k[l][v] != nil {
 		n.work[v].mulBT(n.k[l][v], n.p[l][v], n.p[l][v], m, d, m)
 	}
 	if n.spec.Noise && l < n.spec.Layers {
 		n.work[v].mulBT(n.c[l+1][v], n.p[l-1][v], n.p[l][v], m, d, m)
 	}
+	return nil
 }
 
 // DivergedError says that a parameter or a sum over the samples stopped being finite.
@@ -345,7 +370,15 @@ func (n *Net) finalCotangent(v, d int, scale float64) {
 func (n *Net) Loss() []float64 { return n.loss }
 
 // Anchors returns P_l of a view, m×d_v row-major, l from 0. The slice belongs to the Net.
-func (n *Net) Anchors(l, v int) []float64 { return n.p[l][v] }
+func (n *Net) Anchors(l, v int) ([]float64, error) {
+	if l > 0 && n.kept[v] && n.stale[l][v] {
+		if err := n.home.Anchors(l, v, n.p[l][v]); err != nil {
+			return nil, err
+		}
+		n.stale[l][v] = false
+	}
+	return n.p[l][v], nil
+}
 
 // Spec returns the shape of the network.
 func (n *Net) Spec() *Spec { return &n.spec }

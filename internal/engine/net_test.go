@@ -306,7 +306,7 @@ func TestFrozenGivesTheBitsOfTraining(t *testing.T) {
 		p := makeProblem(t, spec, 0.3, 21)
 		net := netOf[float32](t, p)
 		step(t, net, p.params)
-		frozen, err := NewFrozen[float32](spec, p.params, net.Anchors)
+		frozen, err := NewFrozen[float32](spec, p.params, func(l, v int) []float64 { return net.p[l][v] })
 		if err != nil {
 			t.Fatal(err)
 		}

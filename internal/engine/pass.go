@@ -47,12 +47,20 @@ func (p *Pass) Correlates(s *Spec) bool {
 	return false
 }
 
+// Incoming is the layer of the anchors P in the constants of a pass.
+func (p *Pass) Incoming(s *Spec) int {
+	if p.Kind == Final {
+		return s.Layers
+	}
+	return max(p.Layer-1, 0)
+}
+
 // ViewConsts holds the constants of one view in a pass; constants that a pass does not use are nil.
 type ViewConsts struct {
-	P          []float64 // m×d: the incoming anchors P_{l−1} (Final: P_L)
+	P          []float64 // m×d: the incoming anchors P_{l−1} (Final: P_L); after Project nil for kept views
 	C          []float64 // m×m: P_{l−2} P_{l−1}ᵀ
 	K          []float64 // m×m: P Pᵀ of the anchors P; nil where it is the identity
-	DM         []float64 // m×d: cotangent of M_l
+	DM         []float64 // m×d: cotangent of M_l; nil for kept views
 	S          []float64 // m×m: dW + dWᵀ
 	Rho        float64
 	LossWeight float64 // w_v
@@ -160,13 +168,31 @@ type Shard interface {
 	Close() error
 }
 
-// PolarShard is a Shard that also computes the wide products of the Procrustes steps. Only the first shard is used; calls for
-// several views may run side by side.
+// PolarShard is a Shard that also computes the wide products of the Procrustes steps. It is the only shard of its network; calls
+// of Wide for several views may run side by side.
 type PolarShard interface {
 	// Wide returns the products for a layer and view; nil: the step computes them.
 	Wide(layer, view int) linalg.Wide
+	// Keeps reports whether the matrices of a view stay with the shard: P, the sums M and W, and the cotangents. Of the constants
+	// P and DM, its passes then get only P_0 with Project, and they sum no M and W for the coordinator.
+	Keeps(view int) bool
 	// Factor computes the polar factors of a layer, all views at once, between Begin and Finish of the steps that have a Wide.
 	Factor(layer int) error
+	// Anchors sets p to P_l of a kept view, and Coupling sets c to C_{l+1}.
+	Anchors(layer, view int, p []float64) error
+	Coupling(layer, view int, c []float64) error
+	// Cotangents takes the cotangents of P_l of the kept views through the Procrustes steps, after the final pass for l = L, and
+	// after the backward pass of layer l + 1 for other l.
+	Cotangents(layer int, views []Cotangent) error
+}
+
+// Cotangent holds the coordinator's share of the cotangents of a kept view.
+type Cotangent struct {
+	Polar *linalg.Polar // the step
+	Scale float64       // l = L: of M of the final pass
+	DC    []float64     // l < L, with noise: cotangent of C_{l+1}, m×m
+	Added []float64     // to the cotangent of P_l; nil: nothing
+	S     []float64     // for the result dW + dWᵀ, m×m
 }
 
 // Reducer adds up the sums of several shards.

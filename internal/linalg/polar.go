@@ -52,7 +52,7 @@ type Polar struct {
 	m, d   int     // the last M
 	k, q   int     // A is k×q with k ≤ q
 	ld     int     // stride of the k×k matrices
-	scale  float64 // A is M, or Mᵀ, times this power of two
+	scale  float64 // A is M, or Mᵀ, times this power of two; 0: A is M, which is not checked
 	zero   bool
 	direct bool          // P is the work of a Direct, and there are no eigenvectors of the Gram matrix
 	fresh  bool          // sigma and the eigenvectors belong to A·Pᵀ to full accuracy
@@ -78,35 +78,74 @@ func (p *Polar) Factor(m, d int, M, P []float64) error {
 }
 
 // Begin is the first half of Factor: it checks M and hands it to the Wide. Finish is the second half, before which M must not
-// change.
-func (p *Polar) Begin(m, d int, M []float64) error { return p.setMatrix(m, d, M, M) }
+// change. A nil M says that SlotA of the Wide, a Direct, has it, for m ≤ d. Then Finish checks M, and Vectors replaces Grad.
+func (p *Polar) Begin(m, d int, M []float64) error {
+	if M != nil {
+		return p.setMatrix(m, d, M, M)
+	}
+	p.Wait()
+	p.zero, p.scale = false, 0
+	return p.resize(m, d)
+}
 
-// Finish sets P to the polar factor of the M of Begin.
+// Finish sets P to the polar factor of the M of Begin. A nil P leaves it in SlotP.
 func (p *Polar) Finish(P []float64) error {
-	if p.m == 0 || len(P) != p.m*p.d {
+	if p.m == 0 || P != nil && len(P) != p.m*p.d {
 		return fmt.Errorf("linalg: a polar factor of %d entries for a matrix of %d×%d", len(P), p.m, p.d)
 	}
+	err := p.factor()
+	if err == nil && P != nil {
+		err = p.get(P, p.at, 1)
+	} else if err == nil && p.at != SlotP {
+		err = p.wide.(Direct).Move(SlotP, p.at)
+		p.at = SlotP
+	}
+	if err != nil {
+		p.m, p.d = 0, 0
+	}
+	return err
+}
+
+// factor sets the slot p.at to the polar factor.
+func (p *Polar) factor() error {
 	if p.zero {
-		clear(P)
-		for i := range p.k {
-			P[i*p.d+i] = 1
-		}
-		return nil
+		return p.factorZero()
 	}
 	ok, err := p.factorDirect()
+	if p.scale == 0 && err == nil {
+		if p.scale = 1; !ok {
+			err = p.check()
+		}
+		if p.zero {
+			return p.factorZero()
+		}
+	}
 	if err == nil && !ok {
 		ok, err = p.factorGram()
 	}
 	if err == nil && !ok {
 		err = p.factorSVD()
 	}
-	if err == nil {
-		err = p.get(P, p.at, 1)
-	}
-	if err != nil {
-		p.m, p.d = 0, 0
-	}
 	return err
+}
+
+// check does for an M in SlotA what Begin does for another one.
+func (p *Polar) check() error {
+	M := make([]float64, p.m*p.d)
+	if err := p.wide.Get(M, SlotA, 1); err != nil {
+		return err
+	}
+	return p.setMatrix(p.m, p.d, M, M)
+}
+
+// factorZero sets SlotP to the polar factor of 0.
+func (p *Polar) factorZero() error {
+	first := make([]float64, p.k*p.q)
+	for i := range p.k {
+		first[i*p.q+i] = 1
+	}
+	p.at = SlotP
+	return p.wide.Put(SlotP, first, 1)
 }
 
 // setMatrix checks M, and the length of P, and sets SlotA.
@@ -250,6 +289,33 @@ func (p *Polar) Grad(G, dM []float64) error {
 		return err
 	}
 	return p.get(dM, SlotGrad, p.scale)
+}
+
+// Vectors sets the rows of vectors (k×k, stride ld) to the left singular vectors of M, and values to its singular values, at
+// least the floor. They are infinite for M = 0. With Q = Bᵀ GPᵀ B and W = B Σ⁻¹ Bᵀ, the result of Grad is
+// W·(G − GPᵀ·P) + B [(Q−Qᵀ)_ij/(σ_i+σ_j)] Bᵀ·P.
+func (p *Polar) Vectors(vectors []float64, ld int, values []float64) error {
+	p.Wait()
+	if p.m == 0 {
+		panic("linalg: singular vectors before a factor")
+	}
+	if !p.zero && !p.fresh {
+		if err := p.refresh(); err != nil {
+			return err
+		}
+	}
+	floor := p.floor()
+	for i := range p.k {
+		row := vectors[i*ld : i*ld+p.k]
+		if p.zero {
+			clear(row)
+			row[i], values[i] = 1, math.Inf(1)
+			continue
+		}
+		copy(row, p.bt[i*p.ld:])
+		values[i] = max(p.sigma[i], floor) / p.scale
+	}
+	return nil
 }
 
 // floor is the smallest singular value to divide by.

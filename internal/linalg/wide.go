@@ -8,10 +8,10 @@ type Slot int
 // The matrices.
 const (
 	SlotA    Slot = iota // M, or its transpose, scaled
-	SlotP                // its polar factor
-	SlotNext             // the next approximation of that
+	SlotNext             // the next approximation of its polar factor
 	SlotG                // the cotangent of P
 	SlotGrad             // the cotangent of A
+	SlotP                // the polar factor
 	Slots
 )
 
@@ -35,6 +35,8 @@ type Direct interface {
 	// Factor sets a slot to the polar factor P of SlotA, and dst (k×k, stride ld) to A·Pᵀ. It reports false if A is too
 	// ill-conditioned; then only SlotA is valid.
 	Factor(dst []float64, ld int) (at Slot, ok bool, err error)
+	// Move sets a matrix to another one.
+	Move(to, from Slot) error
 }
 
 // host is Wide in the memory of the Polar.

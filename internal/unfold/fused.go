@@ -272,7 +272,7 @@ func (f *fused[T]) H(l int) (*Node, error) {
 func (f *fused[T]) P(l, v int) (*Node, error) {
 	shape := tensor.Shape{f.env.Anchors, f.env.Dims[v]}
 	return f.readOut(fmt.Sprintf("P_%d_%d", l, v), shape, func() ([]float64, error) {
-		return f.net.Anchors(l, v), nil
+		return f.net.Anchors(l, v)
 	}, func(c []float64) error { f.net.AddAnchors(l, v, c); return nil })
 }
 

@@ -28,12 +28,43 @@ KERNEL(FOLDS *WARP) view_fold(real *dst, const real *part, const View *views, in
   dst[(long)BZ * size + i] = scale * s * s * s * sum + (i / ldk == i % ldk ? shift * s : 0);
 }
 
-// view_times sets matrix `to` of view `first` + z to AᵀX, A being matrix z of a (k×k, stride ldk).
-KERNEL(64) view_times(real *base, const real *a, int ldk, const View *views, int first, int x, int to, int k) {
+// view_times sets matrix `to` of view `first` + z to factor·AᵀX + keep·(matrix `to`), A being matrix z of a (k×k, stride ldk).
+KERNEL(64) view_times(real *base, const real *a, int ldk, const View *views, int first, int x, int to, int k, real factor,
+                      real keep) {
   View v = views[first + BZ];
   int ld = (int)v.ld;
   if (BX * 32 >= ld) return;
   long size = (long)k * ld;
   real *matrices = base + v.at;
-  transposed_times<16, 32, 8, 2>(matrices + to * size, a + (long)BZ * k * ldk, ldk, 0, matrices + x * size, ld, k, k, ld, k, 0);
+  transposed_times<16, 32, 8, 2, true>(matrices + to * size, a + (long)BZ * k * ldk, ldk, 0, matrices + x * size, ld, k, k, ld, k,
+                                       0, factor, keep);
+}
+
+// view_norm sets dst[x] to ‖A − shift·I‖ (Frobenius) for matrix x of a (k×k, stride ldk), or to one divided by its root.
+enum { NORM = 256 };
+KERNEL(NORM) view_norm(real *dst, const real *a, int k, int ldk, real shift, int root) {
+  static SHARED real sums[NORM / WARP];
+  real s = 0;
+  for (int i = TID; i < k * ldk; i += NORM) {
+    real e = a[(long)BX * k * ldk + i];
+    if (i / ldk == i % ldk) e -= shift;
+    s += e * e;
+  }
+  s = warp_sum(s);
+  if (TID % WARP == 0) sums[TID / WARP] = s;
+  SYNC();
+  if (TID != 0) return;
+  for (int w = 1; w < NORM / WARP; w++) s += sums[w];
+  s = square_root(s);
+  dst[BX] = root ? 1 / square_root(s) : s;
+}
+
+// view_skew sets element (i, j) of matrix y of dst to (q_ij − q_ji)/(σ_i + σ_j), where q is matrix y of the array q and σ is row
+// y of values, whose stride is ldk.
+KERNEL(128) view_skew(real *dst, const real *q, const real *values, int k, int ldk) {
+  int at = BX * 128 + TID, i = at / ldk, j = at % ldk;
+  if (i >= k) return;
+  long from = (long)BY * k * ldk;
+  values += (long)BY * ldk;
+  dst[from + at] = j < k ? (q[from + at] - q[from + (long)j * ldk + i]) / (values[i] + values[j]) : 0;
 }

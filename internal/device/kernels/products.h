@@ -134,10 +134,11 @@ DEVICE void times_transposed(int epilogue, real *out, int ldout, const real *a, 
 }
 
 // transposed_times sets part z to (w ⊙ A)ᵀ·X (m×d, without gaps) over rows from z·chunk to (z+1)·chunk; A is n×m, X n×d. w may
-// be null. Block (x, y) makes columns from x·BN, rows from y·BM.
-template <int BM, int BN, int BK, int TM>
+// be null. Block (x, y) makes columns from x·BN, rows from y·BM. With MIX the result is factor·(w ⊙ A)ᵀ·X + keep·part, where a keep
+// of 0 means that part may hold anything.
+template <int BM, int BN, int BK, int TM, bool MIX = false>
 DEVICE void transposed_times(real *part, const real *a, int lda, const real *w, const real *x, int ldx, int n, int m, int d,
-                             int chunk, int z) {
+                             int chunk, int z, real factor = 1, real keep = 0) {
   enum { TX = BN / 4, THREADS = BM / TM * TX, M4 = BM / 4, N4 = BN / 4, FA = (BK * M4 + THREADS - 1) / THREADS,
          FX = (BK * N4 + THREADS - 1) / THREADS };
   static SHARED real4 as[BK][M4];
@@ -200,7 +201,10 @@ DEVICE void transposed_times(real *part, const real *a, int lda, const real *w, 
 #pragma unroll
     for (int j = 0; j < 4; j++) {
       int r = row0 + ty * TM + i, c = col0 + tx * 4 + j;
-      if (r < m && c < d) out[(long)r * d + c] = acc[i][j];
+      if (r >= m || c >= d) continue;
+      real *dst = out + (long)r * d + c;
+      if (MIX) acc[i][j] = factor * acc[i][j] + (keep == 0 ? 0 : keep * *dst);
+      *dst = acc[i][j];
     }
 }
 

@@ -177,6 +177,12 @@ KERNEL(THREADS) scale_add(real *dst, real scale, const real *add, long n) {
   dst[i] = add ? s + add[i] : s;
 }
 
+// narrow sets dst to src.
+KERNEL(THREADS) narrow(real *dst, const double *src, long n) {
+  ELEMENT(i, n);
+  dst[i] = (real)src[i];
+}
+
 // anchor_cotangent is the share of M = diag(b t H)ᵀX + W P in the cotangents of H and t, with a = X dMᵀ and g = H S:
 //
 //	dH += b (t a + (1−t) g)      dt += b (⟨h, a⟩ − ½⟨h, g⟩)
