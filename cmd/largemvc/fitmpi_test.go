@@ -169,11 +169,18 @@ func TestShards(t *testing.T) {
 func FuzzManifest(f *testing.F) {
 	const good = `{"files": [{"name": "x-0.npy", "rows": 3}, {"name": "x-1.npy", "rows": 4}]}`
 	for _, text := range []string{
-		good, "", "null", "{}", `{"files": null}`, `[]`, good[:40], good + good,
+		good, "", "null", "{}", `{"files": null}`, `[]`, good[:40], good + good, good[:41] + "]}",
 		strings.Replace(good, "3", "-3", 1), strings.Replace(good, "3", "3e0", 1),
 		strings.Replace(good, "x-1", "y-1", 1), strings.Replace(good, "4", "18446744073709551616", 1),
 	} {
 		f.Add([]byte(text))
+	}
+	for i := range good { // all that differs by one byte, or ends early
+		for _, c := range "0139x-+., :\"[]{}\\n" {
+			f.Add([]byte(good[:i] + string(c) + good[i+1:]))
+		}
+		f.Add([]byte(good[:i] + good[i+1:]))
+		f.Add([]byte(good[:i]))
 	}
 	folder := f.TempDir()
 	pattern := filepath.Join(folder, "x-%d.npy")
