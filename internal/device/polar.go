@@ -2,6 +2,7 @@ package device
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/largemvc/largemvc/internal/engine"
@@ -135,7 +136,7 @@ func (o *polarProducts) allocate(p *plan, mem *memory) {
 			o.kept++
 			first[v] += k * ldq // P_0
 			o.narrow[v] = mem.takeEach(p.layers+2, int64(k*ldq)*p.size, "anchors of view %d, array", v)
-			o.largest[v] = make([]float64, p.layers+2)
+			o.largest[v] = slices.Repeat([]float64{1}, p.layers+2) // a bound where rows are orthonormal
 		}
 		square, largest = max(square, k*stride(k)), max(largest, k*ldq)
 		o.parts = max(o.parts, ceil(max(p.m, d), polarColumns))

@@ -194,6 +194,9 @@ func TestKept(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				if bound := s.polar.largest[v][layers]; largest(p) > bound*(1+1e-6) {
+					t.Errorf("view %d: the largest entry of P is %g, and tensor cores scale for %g", v, largest(p), bound)
+				}
 				allowP, allowDM := 1e-14*(10+c.condition), 1e-13*(10+c.condition)
 				if c.condition > 1e6 {
 					allowP, allowDM = 1e-15, 1e-6

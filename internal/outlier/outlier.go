@@ -182,11 +182,20 @@ func (r *Reference) nearest(views []view.View, lo, hi int, self func(i int) int,
 		if at := self(lo + i); at >= 0 {
 			row[at] = float32(math.Inf(1))
 		}
-		out[i] = math.Sqrt(max(0, s.of[i]+float64(s.lowest(row, r.rank))) / count)
+		out[i] = math.Sqrt(square(s.of[i], float64(s.lowest(row, r.rank))) / count)
 	}
 }
 
-// lowest returns the value of a rank, from 0. The minima of parts of the row bound it: only lower values are ordered.
+// square is the squared distance norm + rest of a sample with a squared norm. What rounding leaves of equal samples is 0.
+func square(norm, rest float64) float64 {
+	if q := norm + rest; !(q <= 0x1p-18*norm) {
+		return q
+	}
+	return 0
+}
+
+// lowest returns the value of a rank, from 0. The minima of parts of the row bound it: only lower values are ordered. If the row
+// has NaN, it returns any of its values.
 func (s *scratch) lowest(row []float32, rank int) float32 {
 	s.low = s.low[:0]
 	for lo := 0; lo+kernel.Lanes <= len(row); lo += piece {
@@ -199,6 +208,9 @@ func (s *scratch) lowest(row []float32, rank int) float32 {
 	}
 	s.list = grown(s.list, len(row)+kernel.Lanes)
 	found := kernel.Below(row, smallest(s.low, rank), s.list)
+	if found <= rank { // NaN
+		return smallest(append(s.low[:0], row...), rank)
+	}
 	s.low = s.low[:0]
 	for _, j := range s.list[:found] {
 		s.low = append(s.low, row[j])
@@ -209,7 +221,7 @@ func (s *scratch) lowest(row []float32, rank int) float32 {
 // scratch is the memory of one goroutine.
 type scratch struct {
 	sum    []float64 // squared distances, by sample and sample of the reference
-	of     []float64 // numbers of views, by sample
+	of     []float64 // by sample: numbers of views, or squared norms in all views together
 	view   []float64 // squared distances in one view
 	found  []float64
 	row    []float64
@@ -407,7 +419,7 @@ func (f *dense) squares(x view.View, lo, hi int, s *scratch) {
 	kernel.Mul(hi-lo, s.scaled, len(f.by), &f.panel, s.dots, ld, false)
 	for i, norm := range s.own {
 		for j, q := range f.norms {
-			s.view[i*m+j] = max(0, norm+q+float64(s.dots[i*ld+j]))
+			s.view[i*m+j] = square(norm, q+float64(s.dots[i*ld+j]))
 		}
 	}
 }

@@ -222,6 +222,25 @@ func TestScale(t *testing.T) {
 	}
 }
 
+// A sample with NaN, which the fit refuses later, has some remoteness.
+func TestNaN(t *testing.T) {
+	views := clustersOf(rand.New(rand.NewPCG(2, 9)), 700, 2, 6, 5)
+	numbers := make([]int, 600)
+	for i := range numbers {
+		numbers[i] = i
+	}
+	x := views[0].F64
+	r, err := New(context.Background(), numbers, []view.View{{Rows: 600, Cols: 5, F64: x[:3000]}}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x[650*5+2] = math.NaN()
+	far, err := r.Remoteness(context.Background(), 600, []view.View{{Rows: 100, Cols: 5, F64: x[3000:]}}, 1)
+	if err != nil || len(far) != 100 {
+		t.Errorf("remoteness of %d samples, %v", len(far), err)
+	}
+}
+
 func TestNothingToJudge(t *testing.T) {
 	few := clustersOf(rand.New(rand.NewPCG(2, 8)), fewest-1, 2, 6, 5)
 	constant := []view.View{{Rows: 60, Cols: 4, F64: make([]float64, 240)}}
@@ -229,8 +248,23 @@ func TestNothingToJudge(t *testing.T) {
 	for i := range 40 * 5 {
 		equal[0].F64[i] = 1
 	}
+	rng := rand.New(rand.NewPCG(4, 1))
+	binary := []view.View{{Rows: 1000, Cols: 4, F64: make([]float64, 4000)}}
+	for i := range binary[0].F64 {
+		binary[0].F64[i] = float64(rng.IntN(2))
+	}
+	eight := []view.View{{Rows: 800, Cols: 5, F64: make([]float64, 4000)}, {Rows: 800, Cols: 3, F64: make([]float64, 2400)}}
+	for _, x := range eight {
+		for i := range 8 * x.Cols {
+			x.F64[i] = rng.NormFloat64()
+		}
+		for i := 8 * x.Cols; i < len(x.F64); i++ {
+			x.F64[i] = x.F64[i-8*x.Cols]
+		}
+	}
 	for name, views := range map[string][]view.View{
 		"few samples": few, "constant": constant, "sparse and constant": {sparseOf(constant[0])}, "equal": equal,
+		"binary": binary, "eight samples": eight,
 	} {
 		if far, _ := judged(t, views, 1); far != nil {
 			t.Errorf("%s: remoteness %v", name, far)
