@@ -29,7 +29,7 @@ const (
 	ofFilter = "webkb,3sources,msrcv1,tcgabrca150,nci60,20newsgroups,cub10,orl,reuters600,prokaryotic,movies617"
 )
 
-// studies make the tables and figures of the documents, in the order of the time that they take.
+// studies make the tables and figures of the documents.
 var studies = []study{
 	{"confidence-small", "./confidence -draws 3 -first 1", nil},
 	{"confidence-large", "./confidence -draws 1 -first 1 -samples 3000", nil},
@@ -47,7 +47,9 @@ var studies = []study{
 		[]string{"results.md"}},
 	{"pairs", "./paper pairs -data DATA -out OUT -sets msrcv1,orl,3sources,webkb,nci60,tcgabrca150", []string{"pairs.md"}},
 	{"filter", "./paper filter -data DATA -out OUT -sets " + ofFilter, []string{"filter.md"}},
-	{"quality", "./quality -data DATA -out OUT -draws 10 -sets " + eleven + "," + seventeen, []string{"quality.md"}},
+	{"quality", "./quality -data DATA -out OUT -draws 10 -rows k-means;paper;network -sets " + eleven + "," + seventeen,
+		[]string{"quality.md"}},
+	{"quality-parts", "./quality -data DATA -out OUT -sets " + eleven + "," + seventeen, []string{"quality.md"}},
 	{"speed", "./bench/compare -data DATA -own all", nil},
 	{"methods", "./bench/compare -data DATA -methods mnist3v,mnistusps -runs 3 -figure OUT/methods.svg", []string{"methods.svg"}},
 }
