@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
 )
 
 // Backward computes the gradients of scale·loss plus ⟨added cotangents, their states⟩ into g, for the last Forward, which must
@@ -51,18 +52,22 @@ func (n *Net) Backward(ctx context.Context, scale float64, g *Params) error {
 			n.collect(l, g)
 			continue
 		}
-		done := make(chan struct{}) // the cotangents do not need the gradients
-		go func() {
-			defer close(done)
-			n.collect(l, g)
-		}()
-		err := n.cotangents(ctx, l-1, scale, func(v, d int) { n.collectView(l, v, d) })
-		<-done
-		if err != nil {
+		if err := n.afterLayer(ctx, l, scale, g); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// afterLayer adds the sums of the backward pass of layer l > 1 to the gradients and, at the same time, to the cotangents of P_{l−1}.
+func (n *Net) afterLayer(ctx context.Context, l int, scale float64, g *Params) error {
+	return parallel.For(ctx, 2, 2, func(_, i int) error {
+		if i == 1 {
+			return n.cotangents(ctx, l-1, scale, func(v, d int) { n.collectView(l, v, d) })
+		}
+		n.collect(l, g)
+		return nil
+	})
 }
 
 // cotangents calls prepare for every view, and takes the cotangents of P_l through the Procrustes steps.
@@ -143,7 +148,7 @@ func (n *Net) collect(l int, g *Params) {
 	}
 	if n.spec.Noise && l > 1 {
 		for v := range n.spec.Dims {
-			n.work[v].mulTAdd(g.U, n.c[l][v], sums.T[v], m, m, m) // C_vᵀ T_v
+			kernel.TMulAdd(m, m, m, n.c[l][v], m, sums.T[v], m, g.U, m) // C_vᵀ T_v
 		}
 	}
 }
