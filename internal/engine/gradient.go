@@ -59,7 +59,8 @@ func (n *Net) Backward(ctx context.Context, scale float64, g *Params) error {
 	return nil
 }
 
-// afterLayer adds the sums of the backward pass of layer l > 1 to the gradients and, at the same time, to the cotangents of P_{l−1}.
+// afterLayer adds the sums of the backward pass of layer l > 1 to the gradients and, at the same time, takes the cotangents of
+// P_{l−1} through its Procrustes step.
 func (n *Net) afterLayer(ctx context.Context, l int, scale float64, g *Params) error {
 	return parallel.For(ctx, 2, 2, func(_, i int) error {
 		if i == 1 {
