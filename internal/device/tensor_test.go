@@ -81,6 +81,9 @@ func TestTensorSums(t *testing.T) {
 			heavy          float32
 		}{{1, 1, 1, 16, 1, 1}, {77, 3, 7, 32, 1e-9, 1000}, {200, 70, 120, 64, 1e9, 0.1}, {4096, 3, 2, 4096, 1, 1}} {
 			for mode := range 4 {
+				if mode > 0 && c.chunk == c.n && !testutil.Slow {
+					continue // long sums are added alike in all modes
+				}
 				weighted, itself := mode&1 == 1, mode&2 == 2 // AᵀX, or AᵀA
 				b := newBench[float32](t, &simdevice.Sim{})
 				ldx, lda := padded(c.d), stride(c.m)

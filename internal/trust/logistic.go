@@ -23,18 +23,23 @@ func newLogistic(x [][]float64, y, weight []float64) *logistic {
 	d, n := len(x[0]), float64(len(x))
 	l := &logistic{mean: make([]float64, d), std: make([]float64, d), weights: make([]float64, d+1)}
 	l.standardise(x)
-	hessian, slope := mat.NewSymDense(d+1, nil), mat.NewVecDense(d+1, nil)
+	// One slice for each matrix: the methods of mat.SymDense would take most of the time of short rows.
+	curves, slopes := make([]float64, (d+1)*(d+1)), make([]float64, d+1)
+	hessian, slope := mat.NewSymDense(d+1, curves), mat.NewVecDense(d+1, slopes)
+	features := make([]float64, d+1)
+	features[d] = 1 // the constant
 	for range newtonSteps {
-		hessian.Zero()
-		slope.Zero()
+		clear(curves)
+		clear(slopes)
 		for i, row := range x {
+			copy(features, row)
 			p := sigmoid(l.sum(row))
 			curve, rest := weight[i]*max(p*(1-p), 1e-4), weight[i]*(y[i]-p)
-			for a := range d + 1 {
-				fa := at(row, a)
-				slope.SetVec(a, slope.AtVec(a)+rest*fa)
-				for b := a; b <= d; b++ {
-					hessian.SetSym(a, b, hessian.At(a, b)+curve*fa*at(row, b))
+			for a, f := range features {
+				slopes[a] += rest * f
+				scaled, to := curve*f, curves[a*(d+1)+a:][:d+1-a]
+				for b, g := range features[a:] {
+					to[b] += scaled * g
 				}
 			}
 		}
@@ -81,14 +86,6 @@ func (l *logistic) standardise(x [][]float64) {
 			row[c] = (row[c] - l.mean[c]) / l.std[c]
 		}
 	}
-}
-
-// at returns feature a, or 1 for the constant after them.
-func at(row []float64, a int) float64 {
-	if a == len(row) {
-		return 1
-	}
-	return row[a]
 }
 
 func (l *logistic) sum(row []float64) float64 {
