@@ -64,19 +64,7 @@ func (f matrixFile) write(out *output, h mat.Matrix, in *input) error {
 	}
 	n, m := h.Dims()
 	if filepath.Ext(out.path) == ".csv" {
-		sample := make([]int, n)
-		for i := range sample {
-			sample[i] = i
-		}
-		columns := []dataset.Column{{Name: "sample", Data: sample}}
-		for j := range m {
-			column := make([]float64, n)
-			for i := range column {
-				column[i] = h.At(i, j)
-			}
-			columns = append(columns, dataset.Column{Name: fmt.Sprintf("%s%d", f.column, j), Data: column})
-		}
-		return out.writeTable(io.Discard, withIDs(&in.reading, in.ids, columns)...)
+		return out.writeTable(io.Discard, in.withIDs(0, f.columns(0, h))...)
 	}
 	values := make([]float64, 0, n*m)
 	for i := range n {
@@ -94,6 +82,20 @@ func (f matrixFile) write(out *output, h mat.Matrix, in *input) error {
 	}
 	return out.write(io.Discard, func(w io.Writer) error { return dataset.EncodeNPZ(w, false, arrays...) },
 		func(path string) error { return dataset.WriteNPZ(path, false, arrays...) })
+}
+
+// columns returns the columns of a matrix of samples, whose numbers begin with first.
+func (f matrixFile) columns(first int, h mat.Matrix) []dataset.Column {
+	n, m := h.Dims()
+	columns := []dataset.Column{numbers(first, n)}
+	for j := range m {
+		column := make([]float64, n)
+		for i := range column {
+			column[i] = h.At(i, j)
+		}
+		columns = append(columns, dataset.Column{Name: fmt.Sprintf("%s%d", f.column, j), Data: column})
+	}
+	return columns
 }
 
 // writeMemberships writes the memberships of samples by their representation.

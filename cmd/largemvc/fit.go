@@ -195,12 +195,12 @@ func (o *fitOptions) writeLabels(stdout io.Writer, in *input, c *largemvc.Cluste
 	if out.path == "" {
 		return nil
 	}
-	columns := append(labelColumns(o.marked(c), figure{"confidence", c.Confidence}, figure{"remoteness", c.Remoteness}),
+	columns := append(labelColumns(0, o.marked(c), figure{"confidence", c.Confidence}, figure{"remoteness", c.Remoteness}),
 		classColumns(c.Classes, o.classNames)...)
 	if asAnnData(o.out) {
 		return o.writeAnnData(out, stdout, in.ids, c.H, columns)
 	}
-	return out.writeTable(stdout, withIDs(&in.reading, in.ids, columns)...)
+	return out.writeTable(stdout, in.withIDs(0, columns)...)
 }
 
 // marked returns the labels, −1 for outliers if -outliers asks for it.

@@ -462,15 +462,8 @@ func (o *fitOptions) writeRankLabels(w world, in *input, c *largemvc.Clustering,
 	if in.ids != nil {
 		ids = in.ids[:hi-lo] // rank 0 has all ids, and lo is 0
 	}
-	own := append(labelColumns(o.marked(c), figure{"confidence", c.Confidence}, figure{"remoteness", c.Remoteness}),
+	own := append(labelColumns(lo, o.marked(c), figure{"confidence", c.Confidence}, figure{"remoteness", c.Remoteness}),
 		classColumns(c.Classes, o.classNames)...)
-	for _, column := range own {
-		for i := range hi - lo {
-			if column.Name == "sample" {
-				column.Data.([]int)[i] += lo
-			}
-		}
-	}
 	own = withIDs(&in.reading, ids, own)
 	if strings.Contains(o.out, "%d") {
 		part := &output{path: numbered(o.out, w.Rank()), unfinished: unfinished}

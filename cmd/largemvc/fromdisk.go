@@ -2,13 +2,15 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
+	"math"
+	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/largemvc/largemvc"
@@ -16,7 +18,6 @@ import (
 	"github.com/largemvc/largemvc/dataset/views"
 	"github.com/largemvc/largemvc/internal/progress"
 	"github.com/largemvc/largemvc/machine"
-	"github.com/largemvc/largemvc/score"
 )
 
 // modelOfRows reads a model, and how it prepares views, for samples that are read row by row.
@@ -38,99 +39,198 @@ func (o *predictOptions) modelOfRows() (*largemvc.Predictor, []*dataset.Preparat
 	return model.WithMachine(machine.Options{Workers: o.workers, Device: o.device}), by, nil
 }
 
-// labelRows writes the labels of samples to w.
-func (p *prediction) labelRows(
-	ctx context.Context, model *largemvc.Predictor, in *input, lines *labelLines, w io.Writer, bar *progress.Bar,
+// labelRows writes the labels of the samples of this process, and sums them up in p. writeRanks gives head.
+func (o *predictOptions) labelRows(
+	ctx context.Context, model *largemvc.Predictor, p *prediction, of ownRows, to io.Writer, head int,
 ) error {
-	b, began := bufio.NewWriterSize(w, 1<<16), time.Now()
-	var line []byte
-	err := model.AssignRows(ctx, in.views, func(first int, a *largemvc.Assignments) error {
-		if p.Device, p.DeviceWhy = a.Ran.Device, a.Ran.Why; first == 0 && lines.head > 0 {
-			b.WriteString(lines.heading(a))
-		}
-		for i, k := range a.Labels {
+	b, began := bufio.NewWriterSize(to, 1<<16), time.Now()
+	err := model.AssignRows(ctx, of.input.views, func(first int, a *largemvc.Assignments) error {
+		p.Device, p.DeviceWhy = o.ranOn(a.Ran)
+		for _, k := range a.Labels {
 			p.ClusterSizes[k]++
-			line = lines.add(line[:0], first, i, a)
-			if _, err := b.Write(line); err != nil {
-				return err
-			}
 		}
-		if in.labels != nil {
+		if of.labels != nil {
 			p.Labels = append(p.Labels, a.Labels...)
 		}
-		bar.ShowLeft(first+len(a.Labels), lines.own.hi-lines.own.lo, "labelling", time.Since(began), 0)
-		return nil
+		of.bar.ShowLeft(first+len(a.Labels), of.own.hi-of.own.lo, "labelling", time.Since(began), 0)
+		if o.out == "" {
+			return nil
+		}
+		lo := of.own.lo + first
+		columns := (&labelled{a, model.ClassNames, nil}).columns(lo)
+		begins, values := head, columns[1:2] // the labels
+		head = 0
+		return writeBlock(b, o.out, begins, of.withIDs(lo, columns), values)
 	})
 	return errors.Join(err, b.Flush())
 }
 
-// labelLines writes labels as lines of CSV, or as an array of them alone.
-type labelLines struct {
-	own     rowRange // of the samples
-	head    int      // labels of the file, which begins with a head; 0: there is none
-	array   bool
-	classes []string // names, as in CSV
-	ids     []string // of all samples; nil: they have none
-	idName  string   // of their column in the data
+// blockRows is the number of samples of a block. Tests make it smaller.
+var blockRows = pieceRows
+
+// blockFile is a file of columns about samples that are found and written block by block: -embedding, -memberships, -trust.
+type blockFile struct {
+	out *output
+	// columns are about the samples of a block; first is the number of its first sample.
+	columns func(ctx context.Context, first int, views []largemvc.View) ([]dataset.Column, error)
 }
 
-// add appends what is written of sample i of a block that begins with sample first.
-func (l *labelLines) add(line []byte, first, i int, a *largemvc.Assignments) []byte {
-	if l.array {
-		return binary.LittleEndian.AppendUint64(line, uint64(a.Labels[i]))
+// blockFiles are the files beside -out that predict writes with -from-disk.
+func (o *predictOptions) blockFiles(files *predictOutputs, model *largemvc.Predictor, in *input) []blockFile {
+	return []blockFile{
+		{&files.embedding, func(ctx context.Context, first int, views []largemvc.View) ([]dataset.Column, error) {
+			h, err := model.Transform(ctx, views)
+			if err != nil {
+				return nil, err
+			}
+			return embeddingFile(o.embedding).columns(first, h), nil
+		}},
+		{&files.memberships, func(ctx context.Context, first int, views []largemvc.View) ([]dataset.Column, error) {
+			h, err := model.Transform(ctx, views)
+			if err != nil {
+				return nil, err
+			}
+			x, err := model.Memberships(ctx, h)
+			if err != nil {
+				return nil, err
+			}
+			return membershipsFile(o.members).columns(first, x), nil
+		}},
+		{&files.trust, func(ctx context.Context, first int, views []largemvc.View) ([]dataset.Column, error) {
+			trust, err := model.ViewTrust(ctx, views)
+			if err != nil {
+				return nil, err
+			}
+			return trustColumns(in, first, trust), nil
+		}},
 	}
-	if sample := l.own.lo + first + i; l.ids != nil {
-		line = append(append(line, fieldsOf(l.ids[sample : sample+1])[0]...), ',')
-	}
-	line = strconv.AppendInt(line, int64(l.own.lo+first+i), 10)
-	line = strconv.AppendInt(append(line, ','), int64(a.Labels[i]), 10)
-	if a.Confidence != nil {
-		line = strconv.AppendFloat(append(line, ','), a.Confidence[i], 'g', -1, 64)
-	}
-	line = strconv.AppendFloat(append(line, ','), a.Novelty[i], 'g', -1, 64) // the models of files have it
-	return append(appendClass(line, a.Classes, l.classes, i), '\n')
 }
 
-// heading returns what precedes the labels: of an array its header, else the names of the columns.
-func (l *labelLines) heading(a *largemvc.Assignments) string {
-	if l.array {
-		return arrayHead(l.head)
-	}
-	names := []string{"sample", "label"}
-	if a.Confidence != nil {
-		names = append(names, "confidence")
-	}
-	names = append(names, "novelty")
-	if a.Classes != nil {
-		if names = append(names, "class"); a.Classes.Confidence != nil {
-			names = append(names, "class_confidence")
+// checkBlockFiles refuses files that cannot be written block by block.
+func (o *predictOptions) checkBlockFiles() error {
+	for _, f := range []struct {
+		name, path string
+		endings    []string
+	}{
+		{"embedding", o.embedding, []string{".npz"}}, {"memberships", o.members, []string{".npz"}},
+		{"out", o.out, []string{".parquet"}}, {"trust", o.trust, []string{".parquet"}},
+	} {
+		if o.fromDisk && slices.Contains(f.endings, filepath.Ext(f.path)) {
+			return usagef("predict: -%s %s: with -from-disk and -mpi the file is written block by block, which %s does not "+
+				"allow: name a file .csv%s", f.name, f.path, filepath.Ext(f.path), orArray(f.name))
 		}
 	}
-	if l.ids != nil {
-		names = slices.Insert(names, 0, fieldsOf([]string{idName(l.idName, names)})[0])
-	}
-	return strings.Join(names, ",") + "\n"
+	return nil
 }
 
-// appendClass appends to a line the class of sample i and its confidence, where they exist. names are the classes as in CSV.
-func appendClass(line []byte, c *score.Classes, names []string, i int) []byte {
-	if c == nil {
-		return line
+// orArray names the other ending that a file can have.
+func orArray(flag string) string {
+	if flag == "trust" {
+		return ""
 	}
-	line = append(append(line, ','), className(names, c.Labels[i])...)
-	if c.Confidence != nil {
-		line = strconv.AppendFloat(append(line, ','), c.Confidence[i], 'g', -1, 64)
-	}
-	return line
+	return " or " + arrayEnding
 }
 
-// fieldsOf returns texts as fields of a CSV file.
-func fieldsOf(texts []string) []string {
-	out := make([]string, len(texts))
-	for k, text := range texts {
-		var b strings.Builder
-		_ = dataset.EncodeCSV(&b, dataset.Column{Data: []string{text}}) // a Builder has no errors
-		out[k] = b.String()[1 : b.Len()-1]                              // between the ends of the two lines
+// ownRows are the rows of this process.
+type ownRows struct {
+	*input
+	own   rowRange
+	block func(lo, hi int) ([]largemvc.View, error) // the rows lo to hi−1
+	bar   *progress.Bar
+}
+
+// writeFiles labels the samples of this process and writes -out, then the other files. The result is summed up in p.
+func (o *predictOptions) writeFiles(
+	ctx context.Context, files *predictOutputs, model *largemvc.Predictor, p *prediction, of ownRows,
+	write func(out *output, rows func(to io.Writer, head int) error) error,
+) error {
+	others := slices.DeleteFunc(o.blockFiles(files, model, of.input), func(f blockFile) bool { return f.out.path == "" })
+	for _, f := range others { // what the model does not know is an error before all samples are labelled
+		if err := f.try(ctx, of); err != nil {
+			return err
+		}
 	}
-	return out
+	err := write(&files.labels, func(to io.Writer, head int) error {
+		return of.own.placed(o.labelRows(ctx, model, p, of, to, head))
+	})
+	for _, f := range others {
+		if err == nil {
+			err = write(f.out, func(to io.Writer, head int) error { return f.write(ctx, to, head, of) })
+		}
+	}
+	return err
+}
+
+// try finds the columns of the first sample.
+func (f blockFile) try(ctx context.Context, of ownRows) error {
+	views, err := of.block(of.own.lo, of.own.lo+1)
+	if err == nil {
+		_, err = f.columns(ctx, of.own.lo, views)
+	}
+	return of.own.placed(err)
+}
+
+// write writes the blocks of the rows of this process. writeRanks gives head.
+func (f blockFile) write(ctx context.Context, to io.Writer, head int, of ownRows) error {
+	b, began := bufio.NewWriterSize(to, 1<<16), time.Now()
+	for lo := of.own.lo; lo < of.own.hi; lo += blockRows {
+		hi := min(lo+blockRows, of.own.hi)
+		views, err := of.block(lo, hi)
+		if err != nil {
+			return err
+		}
+		columns, err := f.columns(ctx, lo, views)
+		if err != nil {
+			return rowRange{lo, hi}.placed(err)
+		}
+		if err := writeBlock(b, f.out.path, head, of.withIDs(lo, columns), columns[1:]); err != nil {
+			return err
+		}
+		head = 0
+		of.bar.ShowLeft(hi-of.own.lo, of.own.hi-of.own.lo, f.out.flag, time.Since(began), 0)
+	}
+	return b.Flush()
+}
+
+// headOf returns the names of columns as they precede the rows in CSV. A name may have several lines.
+func headOf(columns []dataset.Column) []byte {
+	var b bytes.Buffer
+	names := slices.Clone(columns)
+	for k := range names {
+		names[k].Data = []int{}
+	}
+	_ = dataset.EncodeCSV(&b, names...) // a Buffer has no errors
+	return b.Bytes()
+}
+
+// writeBlock writes rows of columns, or to an array the values. The file has head rows, and these are its first; 0: they are not.
+func writeBlock(to io.Writer, path string, head int, columns, values []dataset.Column) error {
+	if filepath.Ext(path) != arrayEnding {
+		var b bytes.Buffer
+		err := dataset.EncodeCSV(&b, columns...)
+		if head == 0 {
+			b.Next(len(headOf(columns)))
+		}
+		_, wrong := b.WriteTo(to)
+		return errors.Join(err, wrong)
+	}
+	kind, shape := "<f8", fmt.Sprintf("(%d, %d)", head, len(values))
+	labels, isLabels := values[0].Data.([]int)
+	if isLabels {
+		kind, shape = "<i8", fmt.Sprintf("(%d,)", head)
+	}
+	var b []byte
+	if head > 0 {
+		b = append(b, arrayHead(kind, shape)...)
+	}
+	for _, label := range labels {
+		b = binary.LittleEndian.AppendUint64(b, uint64(label))
+	}
+	for i := 0; !isLabels && i < len(values[0].Data.([]float64)); i++ {
+		for _, c := range values {
+			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(c.Data.([]float64)[i]))
+		}
+	}
+	_, err := to.Write(b)
+	return err
 }

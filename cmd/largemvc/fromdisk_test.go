@@ -140,14 +140,15 @@ func TestFromDiskIDs(t *testing.T) {
 		set.IDs = append(set.IDs, fmt.Sprint("s", i*7%60))
 	}
 	folder := t.TempDir()
-	path := filepath.Join(folder, "ids.npz")
+	path, model := filepath.Join(folder, "ids.npz"), filepath.Join(folder, "model")
 	if err := set.WriteNPZ(path, false); err != nil {
 		t.Fatal(err)
 	}
 	var outs, hs, ids []string
 	for _, disk := range [][]string{nil, {"-from-disk"}} {
 		out, h := filepath.Join(folder, "out.csv"), filepath.Join(folder, "h.csv")
-		args := append([]string{"fit", "-data", path, "-epochs", "2", "-quiet", "-json", "-out", out, "-embedding", h}, disk...)
+		args := append([]string{"fit", "-data", path, "-epochs", "2", "-quiet", "-json", "-out", out, "-embedding", h,
+			"-save", model, "-set", "Anchors=5"}, disk...)
 		status, stdout, stderr := runLine(args...)
 		if status != exitOK {
 			t.Fatal(stderr)
@@ -168,5 +169,25 @@ func TestFromDiskIDs(t *testing.T) {
 		"-quiet")
 	if status != exitOK || object(t, stdout)["start_acc"] != 1.0 {
 		t.Errorf("labels to start from, in another order: status %d, %s", status, stderr)
+	}
+
+	names := map[string]string{"out": "l.npy", "embedding": "h.npy", "memberships": "m.csv", "trust": "t.csv"}
+	found := map[string][]string{}
+	for _, disk := range [][]string{nil, {"-from-disk"}, {"-from-disk", "-rows", "0:60"}} {
+		args := append([]string{"predict", "-model", model, "-data", path, "-quiet"}, disk...)
+		for flag, name := range names {
+			args = append(args, "-"+flag, filepath.Join(folder, name))
+		}
+		if status, _, stderr := runLine(args...); status != exitOK {
+			t.Fatal(stderr)
+		}
+		for flag, name := range names {
+			found[flag] = append(found[flag], contents(t, filepath.Join(folder, name)))
+		}
+	}
+	for flag, x := range found {
+		if x[1] != x[0] || x[2] != x[0] {
+			t.Errorf("-%s of samples with ids: %.80q and %.80q from disk, %.80q in memory", flag, x[1], x[2], x[0])
+		}
 	}
 }

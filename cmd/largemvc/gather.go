@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"io"
 	"path/filepath"
 	"reflect"
@@ -59,43 +58,28 @@ func writeTables(o *output, w world, n int, own []dataset.Column) error {
 		}
 		return o.writeTable(nil, all...)
 	}
-	array := filepath.Ext(o.path) == arrayEnding
 	if w.Rank() > 0 {
-		return ranks.WriteFirst(w, linesOf(own, array, false), nil)
+		return ranks.WriteFirst(w, linesOf(own, o.path, 0), nil)
 	}
-	return o.save(nil, func(to io.Writer) error {
-		if array {
-			if _, err := io.WriteString(to, arrayHead(n)); err != nil {
-				return err
-			}
-		}
-		return ranks.WriteFirst(w, linesOf(own, array, true), to)
-	})
+	return o.save(nil, func(to io.Writer) error { return ranks.WriteFirst(w, linesOf(own, o.path, n), to) })
 }
 
-// linesOf returns a function that returns the lines of a table piece by piece; of an array the labels. With named, the names of
-// the columns come first.
-func linesOf(columns []dataset.Column, array, named bool) func() ([]byte, error) {
+// linesOf returns a function that returns the lines of a table piece by piece; of an array the labels. The file has head rows if
+// it begins with these, else head is 0.
+func linesOf(columns []dataset.Column, path string, head int) func() ([]byte, error) {
 	at, n, part := 0, reflect.ValueOf(columns[0].Data).Len(), slices.Clone(columns)
-	return func() (piece []byte, _ error) {
-		from := at
+	return func() ([]byte, error) {
+		from, labels := at, 0
 		at = min(from+pieceRows, n)
 		for k, c := range columns {
 			part[k].Data = reflect.ValueOf(c.Data).Slice(from, at).Interface()
-			if array && c.Name == "label" {
-				for _, label := range c.Data.([]int)[from:at] {
-					piece = binary.LittleEndian.AppendUint64(piece, uint64(label))
-				}
+			if c.Name == "label" {
+				labels = k
 			}
 		}
-		if array {
-			return piece, nil
-		}
 		var b bytes.Buffer
-		err := dataset.EncodeCSV(&b, part...)
-		if !named || from > 0 {
-			_, _ = b.ReadBytes('\n')
-		}
+		err := writeBlock(&b, path, head, part, part[labels:labels+1])
+		head = 0
 		return b.Bytes(), err
 	}
 }

@@ -155,3 +155,12 @@ func warn(w io.Writer, texts []string) {
 		fmt.Fprintln(w, "largemvc: warning: "+textfile.Printable(text))
 	}
 }
+
+// withIDs puts before columns the ids of their samples, if these have some. The number of the first sample is given.
+func (in *input) withIDs(first int, columns []dataset.Column) []dataset.Column {
+	if in.ids == nil {
+		return columns
+	}
+	n := len(columns[0].Data.([]int)) // the numbers of the samples
+	return withIDs(&in.reading, in.ids[first:first+n], columns)
+}

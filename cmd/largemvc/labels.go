@@ -21,13 +21,18 @@ type figure struct {
 	values []float64
 }
 
-// labelColumns are the columns of a file of labels: the number of the sample, its label, and what else is known.
-func labelColumns(labels []int, figures ...figure) []dataset.Column {
-	sample := make([]int, len(labels))
+// numbers is the column of the numbers of n samples, from first on.
+func numbers(first, n int) dataset.Column {
+	sample := make([]int, n)
 	for i := range sample {
-		sample[i] = i
+		sample[i] = first + i
 	}
-	columns := []dataset.Column{{Name: "sample", Data: sample}, {Name: "label", Data: labels}}
+	return dataset.Column{Name: "sample", Data: sample}
+}
+
+// labelColumns are the columns of a file of labels: the number of the sample, from first on, its label, and what else is known.
+func labelColumns(first int, labels []int, figures ...figure) []dataset.Column {
+	columns := []dataset.Column{numbers(first, len(labels)), {Name: "label", Data: labels}}
 	for _, f := range figures {
 		if f.values != nil {
 			columns = append(columns, dataset.Column{Name: f.name, Data: f.values})
@@ -48,7 +53,7 @@ func withIDs(r *dataset.Reading, ids []string, columns []dataset.Column) []datas
 	for i, c := range columns {
 		names[i] = c.Name
 	}
-	return slices.Insert(columns, 0, dataset.Column{Name: idName(r.IDColumn, names), Data: ids})
+	return append([]dataset.Column{{Name: idName(r.IDColumn, names), Data: ids}}, columns...) // columns stays as it is
 }
 
 // idName returns the name of the column of ids in a file of labels. It is their name in the data if that is plain and no other
@@ -61,9 +66,9 @@ func idName(name string, others []string) string {
 	return name
 }
 
-// arrayHead precedes n labels of 8 bytes in a file of arrays.
-func arrayHead(n int) string {
-	text := fmt.Sprintf("{'descr': '<i8', 'fortran_order': False, 'shape': (%d,), }", n)
+// arrayHead precedes the numbers in a file of arrays, <i8 integers or <f8 numbers of 8 bytes.
+func arrayHead(kind, shape string) string {
+	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }", kind, shape)
 	text += strings.Repeat(" ", 63-(10+len(text))%64) + "\n"
 	return "\x93NUMPY\x01\x00" + string([]byte{byte(len(text)), byte(len(text) >> 8)}) + text
 }
@@ -78,21 +83,19 @@ func writeTrust(stdout io.Writer, out *output, in *input, trust [][]float64) err
 	if trust == nil {
 		return nil
 	}
-	columns := trustColumns(in, trust)
-	return out.writeTable(stdout, columns...)
+	return out.writeTable(stdout, in.withIDs(0, trustColumns(in, 0, trust))...)
 }
 
 // trustColumns are the columns of a file of the trust in the rows of views.
-func trustColumns(in *input, trust [][]float64) []dataset.Column {
-	sample, suspect := make([]int, in.samples), make([]string, in.samples)
+func trustColumns(in *input, first int, trust [][]float64) []dataset.Column {
+	suspect := make([]string, len(trust[0]))
 	names := make([]string, len(trust))
 	for v := range names {
 		if names[v] = in.names[v]; names[v] == "" {
 			names[v] = fmt.Sprintf("view %d", v)
 		}
 	}
-	for i := range sample {
-		sample[i] = i
+	for i := range suspect {
 		least := 0
 		for v := range trust {
 			if trust[v][i] < trust[least][i] {
@@ -101,10 +104,9 @@ func trustColumns(in *input, trust [][]float64) []dataset.Column {
 		}
 		suspect[i] = names[least]
 	}
-	columns := []dataset.Column{{Name: "sample", Data: sample}}
+	columns := []dataset.Column{numbers(first, len(suspect))}
 	for v, name := range names {
 		columns = append(columns, dataset.Column{Name: name, Data: trust[v]})
 	}
-	columns = append(columns, dataset.Column{Name: "suspect", Data: suspect})
-	return withIDs(&in.reading, in.ids, columns)
+	return append(columns, dataset.Column{Name: "suspect", Data: suspect})
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"text/tabwriter"
 	"time"
@@ -31,6 +30,7 @@ type predictOptions struct {
 	quiet     bool
 	workers   int
 	device    machine.Device
+	asked     bool // -device was given
 	rows      rowRange
 	mpi       bool
 }
@@ -129,6 +129,7 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if done, err := f.start(args, stdout, aboutPredict, aboutData); done || err != nil {
 		return err
 	}
+	o.asked = f.given()["device"]
 	files := &predictOutputs{
 		labels: output{flag: "out", path: o.out}, page: output{flag: "report", path: o.report},
 		embedding: output{flag: "embedding", path: o.embedding}, trust: output{flag: "trust", path: o.trust},
@@ -147,7 +148,7 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	bar := progress.New(progressOut, "")
 	defer bar.End()
 	if o.fromDisk {
-		return o.predictFromDisk(ctx, &files.labels, bar, stdout, stderr)
+		return o.predictFromDisk(ctx, files, bar, stdout, stderr)
 	}
 	return o.predictInMemory(ctx, files, bar, stdout, stderr)
 }
@@ -173,9 +174,8 @@ func (o *predictOptions) checkFlags(stdout io.Writer, files *predictOutputs) err
 	if err := o.checkModel("predict", stdout, outputs...); err != nil {
 		return err
 	}
-	if o.fromDisk && filepath.Ext(o.out) == ".parquet" {
-		return usagef("predict: -out %s: Parquet needs all labels in memory: leave out -from-disk and -mpi, or name a file "+
-			".csv or .npy", o.out)
+	if err := o.checkBlockFiles(); err != nil {
+		return err
 	}
 	if err := o.checkAnnOut("predict", o.out, !o.fromDisk); err != nil {
 		return err
@@ -183,10 +183,7 @@ func (o *predictOptions) checkFlags(stdout io.Writer, files *predictOutputs) err
 	if o.rows.hi > 0 && !o.fromDisk {
 		return usagef("predict: -rows is for -from-disk")
 	}
-	return o.checkDisk("predict", map[string]bool{
-		"report": o.report != "", "embedding": o.embedding != "", "trust": o.trust != "", "match-features": o.match,
-		"memberships": o.members != "",
-	})
+	return o.checkDisk("predict", map[string]bool{"report": o.report != "", "match-features": o.match})
 }
 
 // predictInMemory labels samples that are read as a whole.
@@ -208,13 +205,10 @@ func (o *predictOptions) predictInMemory(
 		return cancelled(ctx, err)
 	}
 	failed := errors.Join(
-		o.writeMatrices(ctx, stdout, files, model, in, found.columns()),
+		o.writeMatrices(ctx, stdout, files, model, in, found.columns(0)),
 		o.writePage(ctx, stdout, &files.page, model, in, found.trust, read.Sub(began), bar),
 		writeTrust(stdout, &files.trust, in, found.trust),
 	)
-	if o.out == standard || o.report == standard || o.trust == standard {
-		stdout = stderr
-	}
 	p := &prediction{
 		Model: o.model, Samples: in.samples, Views: len(in.views), Dims: in.dims, MissingRate: in.missing,
 		Clusters: model.Clusters,
@@ -227,9 +221,7 @@ func (o *predictOptions) predictInMemory(
 	}
 	p.Confidence = median(found.Confidence)
 	p.addDrift(found.Novelty)
-	if p.Device, p.DeviceWhy = found.Ran.Device, found.Ran.Why; o.device == machine.CPU {
-		p.DeviceWhy = "the default; -device auto takes a GPU if there is one"
-	}
+	p.Device, p.DeviceWhy = o.ranOn(found.Ran)
 	p.Reading, p.IDs, p.Labels = &in.reading, in.ids, found.Labels
 	p.Confidences = found.Confidence
 	if found.Classes != nil {
@@ -241,7 +233,23 @@ func (o *predictOptions) predictInMemory(
 	if err := p.score(in); err != nil {
 		return err
 	}
-	return errors.Join(failed, p.print(stdout, stderr, o.json))
+	return errors.Join(failed, p.print(o.free(stdout, stderr), stderr, o.json))
+}
+
+// free returns where the summary goes: to standard error if a file goes to standard output.
+func (o *predictOptions) free(stdout, stderr io.Writer) io.Writer {
+	if slices.Contains([]string{o.out, o.report, o.trust}, standard) {
+		return stderr
+	}
+	return stdout
+}
+
+// ranOn returns the device of a run, and why it ran there.
+func (o *predictOptions) ranOn(r machine.Ran) (device, why string) {
+	if o.device == machine.CPU && !o.asked {
+		return r.Device, "the default; -device auto takes a GPU if there is one"
+	}
+	return r.Device, r.Why
 }
 
 // labelled holds the result for the samples.
@@ -264,9 +272,9 @@ func (o *predictOptions) label(ctx context.Context, model *largemvc.Predictor, i
 	return found, err
 }
 
-// columns returns the columns of -out after the ids.
-func (l *labelled) columns() []dataset.Column {
-	columns := labelColumns(l.Labels, figure{"confidence", l.Confidence}, figure{"novelty", l.Novelty})
+// columns returns the columns of -out after the ids. The numbers of the samples begin with first.
+func (l *labelled) columns(first int) []dataset.Column {
+	columns := labelColumns(first, l.Labels, figure{"confidence", l.Confidence}, figure{"novelty", l.Novelty})
 	return append(columns, classColumns(l.Classes, l.names)...)
 }
 
@@ -302,7 +310,7 @@ func (o *predictOptions) writeMatrices(
 ) error {
 	var written error
 	if !asAnnData(o.out) {
-		written = files.labels.writeTable(stdout, withIDs(&in.reading, in.ids, columns)...)
+		written = files.labels.writeTable(stdout, in.withIDs(0, columns)...)
 		if o.embedding == "" && o.members == "" {
 			return written
 		}

@@ -4,17 +4,17 @@ import (
 	"context"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/internal/progress"
 	"github.com/largemvc/largemvc/internal/ranks"
 )
 
 // predictWithMPI are the flags of predict that may stand beside -mpi.
 var predictWithMPI = []string{"mpi", "model", "data", "labels", "mask", "id", "leave-out", "missing-rows", "from-disk", "out",
-	"rows", "json", "quiet", "workers"}
+	"embedding", "memberships", "trust", "rows", "json", "quiet", "workers"}
 
 // checkMPI refuses what several processes cannot do. They read the rows from disk.
 func (o *predictOptions) checkMPI(f *flags) error {
@@ -26,17 +26,19 @@ func (o *predictOptions) checkMPI(f *flags) error {
 			return usagef("predict: -%s cannot be given with -mpi: leave out one of them", name)
 		}
 	}
-	if o.out == standard {
-		return usagef("predict: with -mpi give -out a file")
+	if o.out == standard || o.trust == standard {
+		return usagef("predict: with -mpi give -out and -trust a file")
 	}
 	o.fromDisk = true
 	return o.checkShards("predict", "-mpi")
 }
 
 // predictFromDisk labels samples that are read block by block, in this process or with -mpi in several.
-func (o *predictOptions) predictFromDisk(ctx context.Context, out *output, bar *progress.Bar, stdout, stderr io.Writer) error {
+func (o *predictOptions) predictFromDisk(
+	ctx context.Context, files *predictOutputs, bar *progress.Bar, stdout, stderr io.Writer,
+) error {
 	predict := func(w world) error {
-		if err := o.predictRank(ctx, w, out, bar, stdout, stderr); err != nil {
+		if err := o.predictRank(ctx, w, files, bar, stdout, stderr); err != nil {
 			return cancelled(ctx, err)
 		}
 		return w.Close()
@@ -57,7 +59,7 @@ func (solo) Close() error { return nil }
 // predictRank labels the rows of this process, and writes the labels as they are found. Process 0 prints the summary. Labels are
 // kept only where there are classes to compare them with.
 func (o *predictOptions) predictRank(
-	ctx context.Context, w world, out *output, bar *progress.Bar, stdout, stderr io.Writer,
+	ctx context.Context, w world, files *predictOutputs, bar *progress.Bar, stdout, stderr io.Writer,
 ) (err error) {
 	if w.Rank() > 0 {
 		bar = progress.New(io.Discard, "")
@@ -86,7 +88,8 @@ func (o *predictOptions) predictRank(
 	if err != nil {
 		return err
 	}
-	if in.views, err = data.onDisk(ctx, own.lo, own.hi, o.missingRows && parts); err != nil {
+	views := func(lo, hi int) ([]largemvc.View, error) { return data.onDisk(ctx, lo, hi, o.missingRows && parts) }
+	if in.views, err = views(own.lo, own.hi); err != nil {
 		return err
 	}
 	read := time.Now()
@@ -95,11 +98,10 @@ func (o *predictOptions) predictRank(
 		Float: bits(model.Config().Float64), Reading: &in.reading, ClusterSizes: make([]int, model.Clusters),
 		ReadSeconds: read.Sub(began).Seconds(),
 	}
-	lines := &labelLines{own: own, array: filepath.Ext(out.path) == arrayEnding, classes: fieldsOf(model.ClassNames), ids: in.ids,
-		idName: in.reading.IDColumn}
-	err = o.writeRanks(w, out, stdout, in.samples, lines, func(to io.Writer) error {
-		return own.placed(p.labelRows(ctx, model, in, lines, to, bar))
-	})
+	write := func(out *output, rows func(to io.Writer, head int) error) error {
+		return o.writeRanks(w, out, stdout, in.samples, own, rows)
+	}
+	err = o.writeFiles(ctx, files, model, p, ownRows{in, own, views, bar}, write)
 	bar.End()
 	p.PredictSeconds = time.Since(read).Seconds()
 	if err == nil {
@@ -108,10 +110,7 @@ func (o *predictOptions) predictRank(
 	if err != nil || w.Rank() > 0 {
 		return err
 	}
-	if out.path == standard {
-		stdout = stderr
-	}
-	return p.print(stdout, stderr, o.json)
+	return p.print(o.free(stdout, stderr), stderr, o.json)
 }
 
 // gather completes the summary of process 0 by what the other processes found.
@@ -129,20 +128,20 @@ func (p *prediction) gather(w world, in *input) (err error) {
 	return p.score(in)
 }
 
-// writeRanks writes what label writes of this process to a file of the process, or process 0 the labels of all n samples.
+// writeRanks writes what rows writes of the own samples: to a file of the process, or process 0 writes all n samples to one file.
+// head is the number of samples in the file if it begins with these, else 0.
 func (o *predictOptions) writeRanks(
-	w world, out *output, stdout io.Writer, n int, lines *labelLines, label func(io.Writer) error,
+	w world, out *output, stdout io.Writer, n int, own rowRange, rows func(to io.Writer, head int) error,
 ) error {
 	switch {
 	case out.path == "":
-		return label(io.Discard)
+		return rows(io.Discard, 0)
 	case o.mpi && isPattern(out.path):
-		lines.head = lines.own.hi - lines.own.lo
-		return (&output{path: numbered(out.path, w.Rank())}).save(nil, label)
+		part := &output{path: numbered(out.path, w.Rank())}
+		return part.save(nil, func(to io.Writer) error { return rows(to, own.hi-own.lo) })
 	case w.Rank() == 0:
-		lines.head = n
 		return out.save(stdout, func(to io.Writer) error {
-			if err := label(to); err != nil {
+			if err := rows(to, n); err != nil {
 				return err
 			}
 			return ranks.WriteFirst(w, func() ([]byte, error) { return nil, nil }, to)
@@ -157,7 +156,7 @@ func (o *predictOptions) writeRanks(
 	if err := os.Remove(spool.Name()); err != nil { // a process that is killed leaves nothing
 		return err
 	}
-	if err := label(spool); err != nil {
+	if err := rows(spool, 0); err != nil {
 		return err
 	}
 	if _, err := spool.Seek(0, io.SeekStart); err != nil {

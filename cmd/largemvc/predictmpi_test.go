@@ -46,8 +46,9 @@ func predictThreads(t *testing.T, size int, line string) string {
 				err = o.checkMPI(f)
 			}
 			if err == nil {
-				out := &output{path: o.out}
-				err = o.predictRank(t.Context(), w, out, progress.New(io.Discard, ""), &stdout, io.Discard)
+				files := &predictOutputs{labels: output{path: o.out}, embedding: output{path: o.embedding},
+					memberships: output{path: o.members}, trust: output{path: o.trust}}
+				err = o.predictRank(t.Context(), w, files, progress.New(io.Discard, ""), &stdout, io.Discard)
 			}
 			if err != nil || r > 0 && w.received > 0 {
 				t.Errorf("process %d of %d received %d bytes of labels: %v", r, size, w.received, err)
@@ -103,5 +104,67 @@ func TestPredictRanks(t *testing.T) {
 	}
 	if contents(t, "whole.csv") != head+"\n"+joined {
 		t.Error("other labels in a file each")
+	}
+}
+
+// TestPredictBlocks: the embedding, the memberships and the trust of rows that are read in blocks, by one process and by three,
+// have the bytes of rows that are in memory.
+func TestPredictBlocks(t *testing.T) {
+	t.Chdir(t.TempDir())
+	defer func(rows int) { blockRows = rows }(blockRows)
+	blockRows = 900
+	const n = 2600
+	writeHoles(t, ".", 0.1, n, 700, 1, 1899)
+	run := func(line string) {
+		t.Helper()
+		if status, _, stderr := runLine(strings.Fields(line)...); status != exitOK {
+			t.Fatal(stderr)
+		}
+	}
+	run("fit x0.npy x1.npy -missing-rows -clusters 4 -epochs 2 -quiet -save model -set FitSamples=150")
+	const files = " -embedding W.h.csv -memberships W.m.npy -trust W.t.csv -out W.csv"
+	const swapped = " -embedding W.h.npy -memberships W.m.csv -rows 0:2600"
+	for _, flags := range []string{files, swapped} {
+		of := func(who string) string {
+			return " -model model -missing-rows -quiet" + strings.ReplaceAll(flags, "W", who)
+		}
+		run("predict x0.npy x1.npy" + strings.TrimSuffix(of("all"), " -rows 0:2600"))
+		run("predict x0.npy x1.npy -from-disk" + of("disk"))
+		_ = predictThreads(t, 3, "-mpi -data x0-%d.npy -data x1.npy"+of("ranks"))
+		_ = predictThreads(t, 2, "-mpi -data x0-%d.npy -data x1.npy"+of("%d"))
+		for word := range strings.FieldsSeq(flags) {
+			name, ok := strings.CutPrefix(word, "W")
+			if !ok {
+				continue
+			}
+			want := contents(t, "all"+name)
+			for _, who := range []string{"disk", "ranks"} {
+				if contents(t, who+name) != want {
+					t.Errorf("%s: %s%s is another file", flags, who, name)
+				}
+			}
+			first, second := contents(t, "0"+name), contents(t, "1"+name)
+			if strings.HasSuffix(name, ".csv") {
+				head, rows, _ := strings.Cut(second, "\n")
+				if first+rows != want || !strings.HasPrefix(want, head) {
+					t.Errorf("%s: the two files are another one", name)
+				}
+			}
+		}
+	}
+	for flags, want := range map[string]string{
+		"-from-disk -embedding h.npz": "name a file .csv or .npy", "-from-disk -trust t.parquet": "name a file .csv\n",
+		"-from-disk -out l.parquet": "name a file .csv or .npy", "-mpi -trust -": "give -out and -trust a file",
+	} {
+		status, _, stderr := runLine(strings.Fields("predict x0.npy x1.npy -model model -missing-rows " + flags)...)
+		if status != exitUsage || !strings.Contains(stderr, want) {
+			t.Errorf("%s: %d, %s", flags, status, stderr)
+		}
+	}
+	for flags, want := range map[string]string{"": "(the default", "-device cpu": "(as was asked for)"} {
+		_, stdout, _ := runLine(strings.Fields("predict x0.npy x1.npy -model model -missing-rows -from-disk " + flags)...)
+		if !strings.Contains(stdout, want) {
+			t.Errorf("%q: %s", flags, stdout)
+		}
 	}
 }
