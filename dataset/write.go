@@ -316,7 +316,8 @@ func EncodeCSV(w io.Writer, columns ...Column) error {
 		return errors.New("dataset: no column to write")
 	}
 	rows := -1
-	cells := make([]func(i int) string, len(columns))
+	cells := make([]func(line []byte, i int) []byte, len(columns))
+	var line []byte
 	for c := range columns {
 		n := 0
 		cells[c], n = columns[c].cells()
@@ -328,36 +329,42 @@ func EncodeCSV(w io.Writer, columns ...Column) error {
 			return fmt.Errorf("dataset: column %s has %d values, column %s %d", columns[c].Name, n, columns[0].Name, rows)
 		}
 		rows = n
+		line = append(append(line, quote(columns[c].Name)...), ',')
 	}
 	b := bufio.NewWriterSize(w, bufferSize)
-	line := func(at func(c int) string) {
-		for c := range columns {
-			if c > 0 {
-				b.WriteByte(',')
-			}
-			b.WriteString(quote(at(c)))
-		}
-		b.WriteByte('\n')
+	end := func() {
+		line[len(line)-1] = '\n' // in place of the last comma
+		b.Write(line)
+		line = line[:0]
 	}
-	line(func(c int) string { return columns[c].Name })
+	end()
 	for i := range rows {
-		line(func(c int) string { return cells[c](i) })
+		for _, cell := range cells {
+			line = append(cell(line, i), ',')
+		}
+		end()
 	}
 	return b.Flush() // the first error of a bufio.Writer stays with it
 }
 
-func (c *Column) cells() (func(i int) string, int) {
+// cells returns a function that appends value i, and the number of values.
+func (c *Column) cells() (func(line []byte, i int) []byte, int) {
 	switch x := c.Data.(type) {
 	case []int:
-		return func(i int) string { return strconv.Itoa(x[i]) }, len(x)
+		return func(line []byte, i int) []byte { return strconv.AppendInt(line, int64(x[i]), 10) }, len(x)
 	case []float64:
-		return func(i int) string { return strconv.FormatFloat(x[i], 'g', -1, 64) }, len(x)
+		return func(line []byte, i int) []byte { return strconv.AppendFloat(line, x[i], 'g', -1, 64) }, len(x)
 	case []float32:
-		return func(i int) string { return strconv.FormatFloat(float64(x[i]), 'g', -1, 32) }, len(x)
+		return func(line []byte, i int) []byte { return strconv.AppendFloat(line, float64(x[i]), 'g', -1, 32) }, len(x)
 	case []string:
-		return func(i int) string { return x[i] }, len(x)
+		return func(line []byte, i int) []byte { return append(line, quote(x[i])...) }, len(x)
 	case []bool:
-		return func(i int) string { return strconv.Itoa(map[bool]int{true: 1}[x[i]]) }, len(x)
+		return func(line []byte, i int) []byte {
+			if x[i] {
+				return append(line, '1')
+			}
+			return append(line, '0')
+		}, len(x)
 	}
 	return nil, 0
 }

@@ -192,27 +192,38 @@ func (f blockFile) write(ctx context.Context, to io.Writer, head int, of ownRows
 	return b.Flush()
 }
 
-// headOf returns the names of columns as they precede the rows in CSV. A name may have several lines.
-func headOf(columns []dataset.Column) []byte {
+// shortened leaves out the first bytes that it is given.
+type shortened struct {
+	to  io.Writer
+	out int // bytes that are still to be left out
+}
+
+func (s *shortened) Write(b []byte) (int, error) {
+	k := min(s.out, len(b))
+	s.out -= k
+	n, err := s.to.Write(b[k:])
+	return k + n, err
+}
+
+// lengthOfHead returns the bytes of the names of columns in CSV.
+func lengthOfHead(columns []dataset.Column) int {
 	var b bytes.Buffer
 	names := slices.Clone(columns)
 	for k := range names {
 		names[k].Data = []int{}
 	}
 	_ = dataset.EncodeCSV(&b, names...) // a Buffer has no errors
-	return b.Bytes()
+	return b.Len()
 }
 
 // writeBlock writes rows of columns, or to an array the values. The file has head rows, and these are its first; 0: they are not.
 func writeBlock(to io.Writer, path string, head int, columns, values []dataset.Column) error {
 	if filepath.Ext(path) != arrayEnding {
-		var b bytes.Buffer
-		err := dataset.EncodeCSV(&b, columns...)
+		without := 0
 		if head == 0 {
-			b.Next(len(headOf(columns)))
+			without = lengthOfHead(columns)
 		}
-		_, wrong := b.WriteTo(to)
-		return errors.Join(err, wrong)
+		return dataset.EncodeCSV(&shortened{to, without}, columns...)
 	}
 	kind, shape := "<f8", fmt.Sprintf("(%d, %d)", head, len(values))
 	labels, isLabels := values[0].Data.([]int)
