@@ -13,6 +13,8 @@ import (
 	"slices"
 	"time"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/dataset/views"
@@ -70,39 +72,44 @@ var blockRows = pieceRows
 
 // blockFile is a file of columns about samples that are found and written block by block: -embedding, -memberships, -trust.
 type blockFile struct {
-	out *output
-	// columns are about the samples of a block; first is the number of its first sample.
-	columns func(ctx context.Context, first int, views []largemvc.View) ([]dataset.Column, error)
+	out     *output
+	columns blockColumns
 }
+
+// blockColumns returns columns about the samples of a block, whose numbers begin with first. Column 0 has these numbers.
+type blockColumns func(ctx context.Context, first int, views []largemvc.View) ([]dataset.Column, error)
 
 // blockFiles are the files beside -out that predict writes with -from-disk.
 func (o *predictOptions) blockFiles(files *predictOutputs, model *largemvc.Predictor, in *input) []blockFile {
+	memberships := func(ctx context.Context, views []largemvc.View) (mat.Matrix, error) {
+		h, err := model.Transform(ctx, views)
+		if err != nil {
+			return nil, err
+		}
+		return model.Memberships(ctx, h)
+	}
+	trust := func(ctx context.Context, first int, views []largemvc.View) ([]dataset.Column, error) {
+		x, err := model.ViewTrust(ctx, views)
+		if err != nil {
+			return nil, err
+		}
+		return trustColumns(in, first, x), nil
+	}
 	return []blockFile{
-		{&files.embedding, func(ctx context.Context, first int, views []largemvc.View) ([]dataset.Column, error) {
-			h, err := model.Transform(ctx, views)
-			if err != nil {
-				return nil, err
-			}
-			return embeddingFile(o.embedding).columns(first, h), nil
-		}},
-		{&files.memberships, func(ctx context.Context, first int, views []largemvc.View) ([]dataset.Column, error) {
-			h, err := model.Transform(ctx, views)
-			if err != nil {
-				return nil, err
-			}
-			x, err := model.Memberships(ctx, h)
-			if err != nil {
-				return nil, err
-			}
-			return membershipsFile(o.members).columns(first, x), nil
-		}},
-		{&files.trust, func(ctx context.Context, first int, views []largemvc.View) ([]dataset.Column, error) {
-			trust, err := model.ViewTrust(ctx, views)
-			if err != nil {
-				return nil, err
-			}
-			return trustColumns(in, first, trust), nil
-		}},
+		{&files.embedding, embeddingFile(o.embedding).found(model.Transform)},
+		{&files.memberships, membershipsFile(o.members).found(memberships)},
+		{&files.trust, trust},
+	}
+}
+
+// found returns a function that finds the columns of the matrix for a block.
+func (f matrixFile) found(find func(context.Context, []largemvc.View) (mat.Matrix, error)) blockColumns {
+	return func(ctx context.Context, first int, views []largemvc.View) ([]dataset.Column, error) {
+		x, err := find(ctx, views)
+		if err != nil {
+			return nil, err
+		}
+		return f.columns(first, x), nil
 	}
 }
 

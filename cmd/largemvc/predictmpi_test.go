@@ -149,6 +149,16 @@ func TestPredictBlocks(t *testing.T) {
 				if first+rows != want || !strings.HasPrefix(want, head) {
 					t.Errorf("%s: the two files are another one", name)
 				}
+				continue
+			}
+			const head = 128 // bytes
+			if first[head:]+second[head:] != want[head:] {
+				t.Errorf("%s: the two arrays are another one", name)
+			}
+			for _, part := range []string{first, second} {
+				if shape := fmt.Sprintf("(%d, 4)", (len(part)-head)/8/4); !strings.Contains(part[:head], shape) {
+					t.Errorf("%s: the head is %q, want the shape %s", name, part[:head], shape)
+				}
 			}
 		}
 	}
