@@ -479,7 +479,7 @@ func TestFitWithSolver(t *testing.T) {
 	views, _ := blobViews(60, 3, 1, 1, 7, 5)
 	fit := func(c Config, solver func() gorgonia.Solver) *Clustering {
 		t.Helper()
-		c.Clusters, c.Epochs, c.Optimizer.Solver = 3, 12, solver
+		c.Clusters, c.Epochs, c.NoStructure, c.Optimizer.Solver = 3, 6, true, solver
 		got, err := Fit(context.Background(), views, c)
 		if err != nil {
 			t.Fatal(err)

@@ -31,7 +31,7 @@ func ExampleLocal() {
 			if err != nil {
 				log.Fatal(err)
 			}
-			config := largemvc.Config{Clusters: 2, Epochs: 20}
+			config := largemvc.Config{Clusters: 2, Epochs: 10}
 			config.Machine.Comm = world
 			c, err := largemvc.Fit(context.Background(), rows(lo, hi), config)
 			if err != nil {

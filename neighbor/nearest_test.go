@@ -45,7 +45,7 @@ func checkNearestIn[T Float](t *testing.T, d *dataset, k int) {
 
 func TestNearestEqualsBruteForce(t *testing.T) {
 	for _, masks := range []bool{false, true} {
-		for _, n := range []int{1, 2, 9, 64, 65, 330} {
+		for _, n := range []int{1, 2, 9, 64, 65, 170} {
 			for _, k := range []int{1, 7, 40, n - 1, n, n + 5} {
 				if k > 0 {
 					t.Run(fmt.Sprintf("n %d k %d masks %t", n, k, masks), func(t *testing.T) {

@@ -35,6 +35,7 @@ func blobViews(n, c int, noise float64, seed uint64, dims ...int) ([]View, []int
 
 func mustFit(t testing.TB, views []View, c Config) *Clustering {
 	t.Helper()
+	c.NoStructure = true
 	out, err := Fit(context.Background(), views, c)
 	if err != nil {
 		t.Fatal(err)

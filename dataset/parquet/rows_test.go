@@ -15,6 +15,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
 // rowsOf opens a file for reading row by row.
@@ -97,7 +98,7 @@ func TestLargeGroup(t *testing.T) {
 			rows[i].B = &rows[i].A
 		}
 	}
-	for _, o := range []parquet.WriterOption{parquet.DataPageVersion(1), parquet.DataPageVersion(2)} {
+	for _, o := range []parquet.WriterOption{parquet.DataPageVersion(1), parquet.DataPageVersion(2)}[:testutil.Few(1, 2)] {
 		set := rowsOf(t, written(t, "large.parquet", encoded(t, n, rows, o)), dataset.Options{Views: []string{"x"}})
 		x := make([]float32, 3*d)
 		for _, first := range []int{n - 3, 4190, 0, 8387} {

@@ -180,4 +180,7 @@ func near[T float32 | float64](a, b T) bool {
 }
 
 // TestGenerated: the committed PTX is what clang-19 makes of the sources.
-func TestGenerated(t *testing.T) { testutil.GeneratedPTX(t) }
+func TestGenerated(t *testing.T) {
+	testutil.Long(t, "it compiles the kernels")
+	testutil.GeneratedPTX(t)
+}

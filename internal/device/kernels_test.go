@@ -307,4 +307,7 @@ func TestRowSums(t *testing.T) {
 }
 
 // The committed PTX is what the compiler makes of the sources.
-func TestKernelsAreAsGenerated(t *testing.T) { testutil.GeneratedPTX(t) }
+func TestKernelsAreAsGenerated(t *testing.T) {
+	testutil.Long(t, "it compiles all kernels")
+	testutil.GeneratedPTX(t)
+}

@@ -61,7 +61,7 @@ func TestRanksClusterAlike(t *testing.T) {
 		return s.finish(ctx, r)
 	}
 	repaired := 0
-	for seed := range uint64(8) {
+	for seed := range uint64(4) {
 		for name, run := range map[string]func(context.Context, *Source[float64]) (*Result[float64], error){
 			"empty clusters": func(ctx context.Context, src *Source[float64]) (*Result[float64], error) {
 				return run(ctx, src, seed)
