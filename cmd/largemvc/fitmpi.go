@@ -27,7 +27,8 @@ import (
 // withMPI are the flags that may stand beside -mpi.
 var withMPI = []string{"mpi", "set", "config", "write-config", "data", "leave-out", "missing-rows", "max-memory", "out",
 	"outliers", "save", "json", "quiet", "clusters", "preset", "epochs", "seed", "checkpoint", "overwrite", "resume", "workers",
-	"grace", "known", "labels", "start", "from-disk", "mask", "id", "report", "impute", "transform"}
+	"grace", "known", "labels", "start", "from-disk", "mask", "id", "report", "impute", "transform", "embedding", "memberships",
+	"trust"}
 
 // checkMPI refuses what several processes cannot do.
 func (o *fitOptions) checkMPI() error {
@@ -45,8 +46,14 @@ func (o *fitOptions) checkMPI() error {
 	if err := o.checkMPILabels(); err != nil {
 		return err
 	}
-	if o.out == standard || o.save == standard || o.report == standard || o.writeTo == standard {
-		return usagef("fit: with -mpi give -out, -save, -report and -write-config a file")
+	if o.toStandard() {
+		return usagef("fit: with -mpi give -out, -save, -report, -trust and -write-config a file")
+	}
+	for flag, path := range map[string]string{"embedding": o.embedding, "memberships": o.memberships} {
+		if filepath.Ext(path) == ".npz" {
+			return usagef("fit: -%s %s: with -mpi the file is written part by part, which .npz does not allow: name a file "+
+				".csv or .npy", flag, path)
+		}
 	}
 	return o.checkShards("fit", "-mpi")
 }
@@ -224,7 +231,7 @@ func (o *fitOptions) fitRank(
 		in.ids = slices.Clone(in.ids[lo:hi])
 	}
 	in.readFor = time.Since(began)
-	o.config.Machine.Comm, o.config.Machine.Overwrite = w, !o.fromDisk
+	o.config.Machine.Comm, o.config.Machine.Overwrite = w, !o.fromDisk && o.trust == ""
 	fitting := time.Now()
 	o.config.Progress = func(e largemvc.Progress) error {
 		if onEpoch != nil {
@@ -339,7 +346,7 @@ func (o *dataOptions) readClassesOf(ctx context.Context, in *input) error {
 func (o *fitOptions) writeRank(
 	ctx context.Context, w world, in *input, c *largemvc.Clustering, unfinished bool, stdout io.Writer,
 ) error {
-	if err := o.writeRankLabels(w, in, c, unfinished); err != nil {
+	if err := o.writeRankTables(ctx, w, in, c, unfinished); err != nil {
 		return err
 	}
 	if err := in.countMissing(w); err != nil {
@@ -449,11 +456,10 @@ func (in *input) countMissing(w world) error {
 	return err
 }
 
-// writeRankLabels writes -out: each process its own file, or rank 0 the labels of all.
-func (o *fitOptions) writeRankLabels(w world, in *input, c *largemvc.Clustering, unfinished bool) error {
-	if o.out == "" {
-		return nil
-	}
+// writeRankTables writes -out, -embedding, -memberships and -trust: each process its own files, or rank 0 the rows of all.
+func (o *fitOptions) writeRankTables(
+	ctx context.Context, w world, in *input, c *largemvc.Clustering, unfinished bool,
+) error {
 	lo, hi, err := comm.Share(in.samples, w.Rank(), w.Size())
 	if err != nil {
 		return err
@@ -462,13 +468,46 @@ func (o *fitOptions) writeRankLabels(w world, in *input, c *largemvc.Clustering,
 	if in.ids != nil {
 		ids = in.ids[:hi-lo] // rank 0 has all ids, and lo is 0
 	}
-	own := append(labelColumns(lo, o.marked(c), figure{"confidence", c.Confidence}, figure{"remoteness", c.Remoteness}),
-		classColumns(c.Classes, o.classNames)...)
-	own = withIDs(&in.reading, ids, own)
-	if strings.Contains(o.out, "%d") {
-		part := &output{path: numbered(o.out, w.Rank()), unfinished: unfinished}
-		part.partial = &output{path: part.path + partialEnding}
-		return part.writeTable(nil, own...)
+	tables := map[string]func() ([]dataset.Column, error){
+		"out": func() ([]dataset.Column, error) {
+			return append(labelColumns(lo, o.marked(c), figure{"confidence", c.Confidence}, figure{"remoteness", c.Remoteness}),
+				classColumns(c.Classes, o.classNames)...), nil
+		},
+		"embedding": func() ([]dataset.Column, error) { return embeddingFile(o.embedding).columns(lo, c.H), nil },
+		"memberships": func() ([]dataset.Column, error) {
+			x, err := c.Memberships(context.WithoutCancel(ctx), c.H)
+			if err != nil {
+				return nil, err
+			}
+			return membershipsFile(o.memberships).columns(lo, x), nil
+		},
+		"trust": func() ([]dataset.Column, error) {
+			x, err := o.findTrust(ctx, in, c)
+			if err != nil {
+				return nil, err
+			}
+			return trustColumns(in, lo, x), nil
+		},
 	}
-	return writeTables(o.output("out"), w, in.samples, own)
+	for _, flag := range []string{"out", "embedding", "memberships", "trust"} {
+		out, path := o.output(flag), map[string]string{"out": o.out, "embedding": o.embedding, "memberships": o.memberships,
+			"trust": o.trust}[flag]
+		if path == "" {
+			continue
+		}
+		own, err := tables[flag]()
+		if err != nil {
+			return err
+		}
+		own, n, all := withIDs(&in.reading, ids, own), in.samples, w
+		if isPattern(path) {
+			part := numbered(path, w.Rank())
+			out = &output{path: part, unfinished: unfinished, partial: &output{path: part + partialEnding}}
+			n, all = hi-lo, oneProcess()
+		}
+		if err := writeTables(out, all, n, own); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -4,14 +4,18 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/comm"
 	"github.com/largemvc/largemvc/dataset"
 )
 
@@ -269,5 +273,74 @@ func TestPreparedRanks(t *testing.T) {
 	_ = predictThreads(t, 3, "-mpi -model model -missing-rows -data x0-%d.npy -data x1-%d.npy -out ranks.csv")
 	if contents(t, "rows.csv") != contents(t, "ranks.csv") {
 		t.Error("several processes predict other labels than one")
+	}
+}
+
+// fitThreads runs fit in some processes that are goroutines.
+func fitThreads(t *testing.T, size int, line string) {
+	t.Helper()
+	var all sync.WaitGroup
+	for r, c := range comm.Local(size) {
+		w := &threads{Comm: c}
+		all.Go(func() {
+			o, _, err := parseFit(strings.Fields(line))
+			if err == nil {
+				err = o.checkFiles(io.Discard)
+			}
+			var result *largemvc.Clustering
+			var in *input
+			if err == nil {
+				result, in, _, err = o.fitRank(t.Context(), w, io.Discard)
+			}
+			if err == nil {
+				err = in.closing(o.writeRank(t.Context(), w, in, result, false, io.Discard))
+			}
+			if err != nil {
+				t.Errorf("process %d of %d: %v", r, size, err)
+				w.Abort(err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// TestTablesOfRanks: several processes write the labels, the embedding, the memberships and the trust of one process, of samples
+// with ids and absent rows, to one file and to a file each.
+func TestTablesOfRanks(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const n = 2200
+	x := writeHoles(t, ".", 0.1, n)
+	ids := make([]string, n)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("sample-%d", i*i)
+	}
+	if err := dataset.WriteNPZ("set.npz", false, dataset.Array{Name: "ids", Data: ids},
+		dataset.Array{Name: "x0", Shape: []int{n, 9}, Data: x[0]},
+		dataset.Array{Name: "x1", Shape: []int{n, len(x[1]) / n}, Data: x[1]}); err != nil {
+		t.Fatal(err)
+	}
+	const fit = "set.npz -missing-rows -clusters 4 -epochs 2 -quiet "
+	tables := func(name string) string {
+		return strings.ReplaceAll("-out l@.csv -embedding h@.npy -memberships m@.csv -trust t@.csv", "@", name)
+	}
+	if status, _, stderr := runLine(strings.Fields("fit " + fit + tables("one"))...); status != exitOK {
+		t.Fatal(stderr)
+	}
+	fitThreads(t, 2, "-mpi -data "+fit+tables("many"))
+	sameFiles(t, "lone.csv", "lmany.csv")
+	sameFiles(t, "hone.npy", "hmany.npy")
+	sameFiles(t, "mone.csv", "mmany.csv")
+	sameFiles(t, "tone.csv", "tmany.csv")
+	fitThreads(t, 2, "-mpi -data "+fit+tables("part%d"))
+	for _, kind := range []string{"l", "m", "t"} {
+		_, second, _ := strings.Cut(contents(t, kind+"part1.csv"), "\n")
+		if contents(t, kind+"part0.csv")+second != contents(t, kind+"one.csv") {
+			t.Errorf("%spart0.csv and %[1]spart1.csv are not the table of one process", kind)
+		}
+	}
+	const head = 128 // bytes
+	whole, first, second := contents(t, "hone.npy"), contents(t, "hpart0.npy"), contents(t, "hpart1.npy")
+	if first[head:]+second[head:] != whole[head:] || !strings.Contains(second, "(1176, 4)") {
+		t.Error("hpart0.npy and hpart1.npy are not the embedding of one process")
 	}
 }

@@ -64,21 +64,27 @@ func writeTables(o *output, w world, n int, own []dataset.Column) error {
 	return o.save(nil, func(to io.Writer) error { return ranks.WriteFirst(w, linesOf(own, o.path, n), to) })
 }
 
-// linesOf returns a function that returns the lines of a table piece by piece; of an array the labels. The file has head rows if
-// it begins with these, else head is 0.
+// linesOf returns a function that returns the lines of a table piece by piece; of an array the labels, or without labels the
+// numbers that are not whole. The file has head rows if it begins with these, else head is 0.
 func linesOf(columns []dataset.Column, path string, head int) func() ([]byte, error) {
 	at, n, part := 0, reflect.ValueOf(columns[0].Data).Len(), slices.Clone(columns)
 	return func() ([]byte, error) {
-		from, labels := at, 0
+		var labels, values []dataset.Column
+		from := at
 		at = min(from+pieceRows, n)
 		for k, c := range columns {
 			part[k].Data = reflect.ValueOf(c.Data).Slice(from, at).Interface()
-			if c.Name == "label" {
-				labels = k
+			if _, ok := c.Data.([]float64); ok {
+				values = append(values, part[k])
+			} else if c.Name == "label" {
+				labels = append(labels, part[k])
 			}
 		}
+		if labels != nil {
+			values = labels
+		}
 		var b bytes.Buffer
-		err := writeBlock(&b, path, head, part, part[labels:labels+1])
+		err := writeBlock(&b, path, head, part, values)
 		head = 0
 		return b.Bytes(), err
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/dataset/parquet"
@@ -99,9 +100,30 @@ func checkOutputs(command string, stdout io.Writer, outputs []*output, inputs ma
 		if o.path == "" || o.path == standard {
 			continue
 		}
+		if err := o.checkEnding(command); err != nil {
+			return err
+		}
 		if err := o.probe(); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// checkEnding refuses the name of another format for a table, which would be CSV in it.
+func (o *output) checkEnding(command string) error {
+	others := []string{".npz", ".mat", ".h5", ".hdf5", ".safetensors", ".xlsx", ".xls", ".gz", ".tsv", ".json", ".html"}
+	ends := ".csv, .parquet or .npy"
+	switch {
+	case o.flag == "out" && command != "report":
+	case o.flag == "trust":
+		others, ends = append(others, arrayEnding, ".h5ad", ".h5mu"), ".csv or .parquet"
+	default:
+		return nil
+	}
+	if ext := filepath.Ext(o.path); slices.Contains(others, strings.ToLower(ext)) {
+		return usagef("%s: -%s %s: the table is not written as %s: name a file that ends in %s", command, o.flag, o.path, ext,
+			ends)
 	}
 	return nil
 }
