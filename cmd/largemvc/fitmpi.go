@@ -468,46 +468,49 @@ func (o *fitOptions) writeRankTables(
 	if in.ids != nil {
 		ids = in.ids[:hi-lo] // rank 0 has all ids, and lo is 0
 	}
-	tables := map[string]func() ([]dataset.Column, error){
-		"out": func() ([]dataset.Column, error) {
-			return append(labelColumns(lo, o.marked(c), figure{"confidence", c.Confidence}, figure{"remoteness", c.Remoteness}),
-				classColumns(c.Classes, o.classNames)...), nil
-		},
-		"embedding": func() ([]dataset.Column, error) { return embeddingFile(o.embedding).columns(lo, c.H), nil },
-		"memberships": func() ([]dataset.Column, error) {
-			x, err := c.Memberships(context.WithoutCancel(ctx), c.H)
-			if err != nil {
-				return nil, err
-			}
-			return membershipsFile(o.memberships).columns(lo, x), nil
-		},
-		"trust": func() ([]dataset.Column, error) {
-			x, err := o.findTrust(ctx, in, c)
-			if err != nil {
-				return nil, err
-			}
-			return trustColumns(in, lo, x), nil
-		},
-	}
-	for _, flag := range []string{"out", "embedding", "memberships", "trust"} {
-		out, path := o.output(flag), map[string]string{"out": o.out, "embedding": o.embedding, "memberships": o.memberships,
-			"trust": o.trust}[flag]
-		if path == "" {
+	for _, t := range []struct{ flag, path string }{
+		{"out", o.out}, {"embedding", o.embedding}, {"memberships", o.memberships}, {"trust", o.trust},
+	} {
+		if t.path == "" {
 			continue
 		}
-		own, err := tables[flag]()
+		own, err := o.rankColumns(ctx, t.flag, lo, in, c)
 		if err != nil {
 			return err
 		}
-		own, n, all := withIDs(&in.reading, ids, own), in.samples, w
-		if isPattern(path) {
-			part := numbered(path, w.Rank())
+		out, n, all := o.output(t.flag), in.samples, w
+		if isPattern(t.path) {
+			part := numbered(t.path, w.Rank())
 			out = &output{path: part, unfinished: unfinished, partial: &output{path: part + partialEnding}}
 			n, all = hi-lo, oneProcess()
 		}
-		if err := writeTables(out, all, n, own); err != nil {
+		if err := writeTables(out, all, n, withIDs(&in.reading, ids, own)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// rankColumns returns the columns of a file about the samples of this process, whose numbers begin with first.
+func (o *fitOptions) rankColumns(
+	ctx context.Context, flag string, first int, in *input, c *largemvc.Clustering,
+) ([]dataset.Column, error) {
+	switch flag {
+	case "embedding":
+		return embeddingFile(o.embedding).columns(first, c.H), nil
+	case "memberships":
+		x, err := c.Memberships(context.WithoutCancel(ctx), c.H)
+		if err != nil {
+			return nil, err
+		}
+		return membershipsFile(o.memberships).columns(first, x), nil
+	case "trust":
+		x, err := o.findTrust(ctx, in, c)
+		if err != nil {
+			return nil, err
+		}
+		return trustColumns(in, first, x), nil
+	}
+	return append(labelColumns(first, o.marked(c), figure{"confidence", c.Confidence}, figure{"remoteness", c.Remoteness}),
+		classColumns(c.Classes, o.classNames)...), nil
 }
