@@ -231,7 +231,7 @@ func (o *fitOptions) fitRank(
 		in.ids = slices.Clone(in.ids[lo:hi])
 	}
 	in.readFor = time.Since(began)
-	o.config.Machine.Comm, o.config.Machine.Overwrite = w, !o.fromDisk && o.trust == ""
+	o.config.Machine.Comm, o.config.Machine.Overwrite = w, !o.readsAgain()
 	fitting := time.Now()
 	o.config.Progress = func(e largemvc.Progress) error {
 		if onEpoch != nil {
@@ -252,6 +252,9 @@ func (o *fitOptions) fitRank(
 	result.ClassNames = o.classNames
 	return result, in, ended, nil
 }
+
+// readsAgain says whether the values that a process has read are needed after the fit.
+func (o *fitOptions) readsAgain() bool { return o.fromDisk || o.trust != "" }
 
 // sayRanks prints what the processes have read, and where the state goes.
 func (o *fitOptions) sayRanks(stderr io.Writer, w world, data *shards) {
