@@ -41,7 +41,7 @@ func finished(t *testing.T, folder, args string) (int, string) {
 // TestKilled: a fit that is killed at any moment leaves each of its files as it was or as a fit that ends writes it, and a
 // checkpoint from which -resume goes on to the same labels.
 func TestKilled(t *testing.T) {
-	kills := testutil.Few(3, 40)
+	kills := testutil.Few(3, 25)
 	folder := t.TempDir()
 	in := func(name string) string { return filepath.Join(folder, name) }
 	if err := os.Rename(writeSet(t, 60, true), in("set.npz")); err != nil {
