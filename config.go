@@ -322,7 +322,7 @@ func (c *Config) mayKeep() bool {
 func fewAnchors(c *Config) bool { return c.hasNeighborLoss() && c.Anchors < c.Clusters }
 
 // sharedReadOut is the number of samples up to which k-means on H that begins with nothing is chosen by neighbours. The choice
-// takes as long as that of the start.
+// takes as long as the choice of the start.
 const sharedReadOut = 5000
 
 // draws is the number of draws of FitSamples that are compared; one of them is trained on. comparedSamples is the largest number

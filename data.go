@@ -31,7 +31,7 @@ type Data struct {
 	processes
 
 	// What the weights of the loss depend on, per view.
-	lossDims []int     // the d_v of the mean: that of the view before any rotation to fewer columns
+	lossDims []int     // the d_v of the mean, from before any rotation of the view to fewer columns
 	counts   []int     // n_v, the samples that have it
 	squares  []float64 // ‖X_v‖²_F
 

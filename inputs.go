@@ -47,7 +47,7 @@ func scoreOf[T kernel.Float](c *Config, in *prepared[T], clusters int) cluster.S
 	}
 }
 
-// prepared is what the network is trained on.
+// prepared holds the inputs of the training.
 type prepared[T kernel.Float] struct {
 	*inputs.Inputs[T]
 	data   *Data

@@ -107,7 +107,7 @@ func Resume(ctx context.Context, views []View, path string, change func(*Config)
 		return nil, err
 	}
 	saved, err := readResumed(path)
-	config := Config{}.WithDefaults() // of no use but to find the other ranks, where there is no state
+	config := Config{}.WithDefaults() // finds the other ranks alone, where there is no state
 	if err == nil {
 		config = *saved.config
 	}

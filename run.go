@@ -97,7 +97,7 @@ func (r *run) settle(views []View, config Config) (int, error) {
 	return n, nil
 }
 
-// joinRanks tells the ranks of each other before they do anything else together, and of the labels of their samples. A training
+// joinRanks exchanges the shapes and the known labels of the ranks before they do anything else together. A training
 // that goes on has its own start labels.
 func joinRanks(c *Config, group *ranks.Group, n int, views []View, goesOn bool) error {
 	same, err := sameOnRanks(c, views)

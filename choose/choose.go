@@ -76,7 +76,7 @@ type Choices struct {
 	//   - it is not the highest number tried;
 	//   - Structure is clear or unknown.
 	//
-	// Without neighbours, a number is a candidate if its Silhouette is higher than that of the numbers next to it and at least
+	// Without neighbours, a number is a candidate if its Silhouette is higher than at the numbers next to it and at least
 	// 85 % of the highest, and its SeedARI is at least 0.8. The highest number tried is no candidate. Suggested is the highest
 	// candidate, and it is clear if Structure is clear or unknown. Without a candidate, Suggested is the number with the highest
 	// Silhouette among those of that SeedARI, or among all.
@@ -194,7 +194,7 @@ func configOfFits(views []largemvc.View, config largemvc.Config, numbers []int) 
 	return config, nil
 }
 
-// complete fills in the defaults and checks the rest, for n samples of which a fit sees some alone, 0 for all.
+// complete fills in the defaults and checks the rest, for n samples. A fit sees some of them; 0: all.
 func (c *Config) complete(n, fitSamples int) error {
 	if n < 3 {
 		return fmt.Errorf("largemvc: %d samples are too few to choose a number of clusters", n)
@@ -288,7 +288,7 @@ func tryClusters(
 	return out, space.indices(ctx, best.Labels, out)
 }
 
-// indexSpace is what indices are computed on: some rows of the preprocessed views, side by side.
+// indexSpace holds the data of the indices: some rows of the preprocessed views, side by side.
 type indexSpace struct {
 	chosen  []int
 	x       *mat.Dense

@@ -240,7 +240,7 @@ func TestOtherLauncher(t *testing.T) {
 	}
 }
 
-// failing is rows of which some cannot be read twice.
+// failing holds rows, some of which cannot be read twice.
 type failing struct {
 	n, d  int
 	rank  int

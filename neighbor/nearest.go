@@ -162,8 +162,8 @@ func (s *search[T]) worst(p *plan[T], i int) T {
 	return min(p.score[(i+1)*s.keep-1], p.score[i*s.keep+min(s.k, s.keep)-1]+p.slack[i])
 }
 
-// offer inserts base sample j with its score into query i's candidates. Samples come in increasing order, so that of equal scores
-// the lower index is first.
+// offer inserts base sample j with its score into query i's candidates. Samples come in increasing order, so that among equal
+// scores the lower index is first.
 func (p *plan[T]) offer(i, keep int, j int32, score T) {
 	scores, index := p.score[i*keep:(i+1)*keep], p.index[i*keep:(i+1)*keep]
 	at := keep - 1

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// window is what the page shows of the map.
+// window is the part of the map that the page shows.
 type window struct {
 	X, Y, Width float64
 	Zoomed      bool

@@ -23,7 +23,7 @@ Fits every number of clusters of a range several times and prints figures that n
 gives the reasons, or says that no number stands out. For each number it takes the time of several fits.
 `
 
-// chooseOptions is what the flags of choose say.
+// chooseOptions holds the flags of choose.
 type chooseOptions struct {
 	dataOptions
 	knownOptions
@@ -64,7 +64,7 @@ func chooseFlags(o *chooseOptions) *flags {
 	return f
 }
 
-// chosen is what choose prints. A nil pointer is a number that does not exist.
+// chosen holds the result that choose prints. A nil pointer is a number that does not exist.
 type chosen struct {
 	Samples    int              `json:"samples"`
 	Suggested  int              `json:"suggested"`

@@ -25,7 +25,7 @@ NaN, null …) is an error. The files are read like those of -labels.
   largemvc compare monday.csv tuesday.csv
 `
 
-// compareOptions is what the flags of compare say.
+// compareOptions holds the flags of compare.
 type compareOptions struct {
 	column, id string
 	header     dataset.Header
@@ -42,7 +42,7 @@ func compareFlags(o *compareOptions) *flags {
 	return f
 }
 
-// comparison is what compare prints.
+// comparison holds the result that compare prints.
 type comparison struct {
 	Samples int       `json:"samples"`         // that both files have
 	Matched string    `json:"samples_matched"` // how

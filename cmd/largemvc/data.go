@@ -22,7 +22,7 @@ each view says how it is read; what looks like a view and is not read is an erro
 'largemvc inspect FILE' says what is found and how it is read; docs/reading.md has the rules.
 `
 
-// dataOptions is what the flags say on how data are read.
+// dataOptions holds the flags for reading data.
 type dataOptions struct {
 	data        []string
 	labels      string

@@ -19,7 +19,7 @@ compares them with the CPU. -trial does that and more, for a report about a card
 a time limit, and each finding is on disk before the next one begins.
 `
 
-// deviceOptions is what the flags of device say.
+// deviceOptions holds the flags of device.
 type deviceOptions struct {
 	selftest, json bool
 	trial, step    string

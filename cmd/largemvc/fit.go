@@ -178,7 +178,7 @@ func (o *fitOptions) endedEarly(ctx context.Context, err error) error {
 	return err
 }
 
-// sayReading tells before the work how the data were read, and what may be wrong with them. That a log is full or gone is no
+// sayReading prints before the work how the data were read, and what may be wrong with them. That a log is full or gone is no
 // reason not to fit.
 func (o *fitOptions) sayReading(stderr io.Writer, in *input) {
 	switch {

@@ -16,7 +16,7 @@ type stopping struct {
 	before fs.FileInfo // of the file of -checkpoint; nil: there was none
 }
 
-// fitOptions is what the flags of fit say.
+// fitOptions holds the flags of fit.
 type fitOptions struct {
 	dataOptions
 	knownOptions

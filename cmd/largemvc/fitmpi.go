@@ -190,7 +190,7 @@ func (o *fitOptions) goOn() string {
 	return fmt.Sprintf("; -resume %s goes on from the last checkpoint", path)
 }
 
-// fitRank reads the rows of this process and fits. ended is what ended a training that has a result.
+// fitRank reads the rows of this process and fits. ended is the error that ended a training with a result.
 func (o *fitOptions) fitRank(
 	ctx context.Context, w world, stderr io.Writer,
 ) (result *largemvc.Clustering, in *input, ended, err error) {

@@ -239,7 +239,7 @@ func (v seconds) Set(s string) error {
 	return nil
 }
 
-// errEmpty is what is wrong with an empty file or name. Without a flag the command does less, or something else: a script whose
+// errEmpty is the error of an empty file or name. Without a flag the command does less, or something else: a script whose
 // variable is not set must not get that without a word.
 var errEmpty = errors.New("must not be empty: is a variable of a script not set? To do without it, leave it out")
 

@@ -11,7 +11,7 @@ import (
 	"github.com/largemvc/largemvc/report"
 )
 
-// important is what -features adds to the summary.
+// important holds the part of the summary that -features adds.
 type important struct {
 	Features []telling  `json:"features"`          // null: not asked for, or nothing was tested
 	Untested *string    `json:"features_untested"` // why nothing was tested; null: something was, or it was not asked for

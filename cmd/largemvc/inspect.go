@@ -16,7 +16,7 @@ import (
 	"github.com/largemvc/largemvc/machine"
 )
 
-// inspectOptions is what the flags of inspect say.
+// inspectOptions holds the flags of inspect.
 type inspectOptions struct {
 	dataOptions
 	clusters int

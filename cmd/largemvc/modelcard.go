@@ -17,7 +17,7 @@ import (
 	"github.com/largemvc/largemvc/internal/textfile"
 )
 
-// saved is what a file of this program is.
+// saved describes a file of this program.
 type saved int
 
 const (
@@ -26,7 +26,7 @@ const (
 	savedCheckpoint              // what fit -checkpoint wrote
 )
 
-// savedAs tells what a file is, by its head.
+// savedAs returns the kind of a file by its head.
 func savedAs(path string) saved {
 	f, err := os.Open(path)
 	if err != nil {

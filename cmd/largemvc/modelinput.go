@@ -12,7 +12,7 @@ import (
 	"github.com/largemvc/largemvc/internal/progress"
 )
 
-// modelOptions is what the flags say of a model and of the samples that it is given.
+// modelOptions holds the flags of a model and of the samples that it is given.
 type modelOptions struct {
 	dataOptions
 	model string

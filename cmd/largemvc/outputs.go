@@ -175,7 +175,7 @@ func reason(err error) error {
 	return err
 }
 
-// same tells whether two outputs are one file.
+// same reports whether two outputs are one file.
 func (o *output) same(other *output) bool {
 	switch {
 	case other.path == "":
@@ -189,7 +189,7 @@ func (o *output) same(other *output) bool {
 	return samePlace(o.path, other.path)
 }
 
-// samePlace tells whether two paths, of which one does not exist, name one file.
+// samePlace reports whether two paths name one file, where one of them does not exist.
 func samePlace(a, b string) bool {
 	if filepath.Base(a) != filepath.Base(b) {
 		return false

@@ -23,7 +23,7 @@ func (o *output) save(stdout io.Writer, write func(io.Writer) error) error {
 	return o.write(stdout, write, func(path string) error { return file.Replace(path, write) })
 }
 
-// pageOptions is what a report says beside the clustering.
+// pageOptions returns the facts of a report beside the clustering.
 func pageOptions(in *input, data []string, reading time.Duration, bar *progress.Bar) report.Options {
 	var names []string
 	for _, path := range data {
@@ -93,7 +93,7 @@ a description of each cluster, and a model card. The file works offline. 'largem
 on a training.
 `
 
-// reportOptions is what the flags of report say.
+// reportOptions holds the flags of report.
 type reportOptions struct {
 	modelOptions
 	out    string

@@ -18,7 +18,7 @@ import (
 	"github.com/largemvc/largemvc/report"
 )
 
-// predictOptions is what the flags of predict say.
+// predictOptions holds the flags of predict.
 type predictOptions struct {
 	modelOptions
 	out       string
@@ -85,7 +85,7 @@ type predictedClasses struct {
 	Sure  []float64 `json:"class_confidence"` // probability that it is right
 }
 
-// prediction is what predict prints. A nil pointer is a number that does not exist: null in JSON.
+// prediction holds the summary that predict prints. A nil pointer is a number that does not exist: null in JSON.
 type prediction struct {
 	Model       string  `json:"model"`
 	Samples     int     `json:"samples"`

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// processor is the name of the CPU, or "" where the system does not tell. On arm64 Linux tells numbers alone.
+// processor is the name of the CPU, or "" if the system does not name it. On arm64 Linux gives numbers alone.
 func processor() string {
 	text, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {

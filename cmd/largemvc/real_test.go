@@ -117,7 +117,8 @@ func TestRealMissing(t *testing.T) {
 // TestRealTriplets reads views of tens of thousands of columns.
 func TestRealTriplets(t *testing.T) {
 	testutil.Long(t, "it trains on views of tens of thousands of columns")
-	m, _ := fitted(t, filepath.Join(testutil.RealSets(t), "mat", "reuters.mat"), "-triplets", "-epochs", "3", "-set", "NoStructure=true")
+	m, _ := fitted(t, filepath.Join(testutil.RealSets(t), "mat", "reuters.mat"), "-triplets", "-epochs", "3", "-set",
+		"NoStructure=true")
 	if m["samples"] != 600.0 || m["views"] != 5.0 || m["acc"] == nil {
 		t.Errorf("%v samples, %v views, ACC %v", m["samples"], m["views"], m["acc"])
 	}

@@ -98,10 +98,10 @@ func (o *fitOptions) checkCheckpoint() error {
 	return nil
 }
 
-// alwaysFloat32 tells whether the data are read in float32 whatever Float64 says.
+// alwaysFloat32 reports whether the data are read in float32 whatever Float64 says.
 func (o *fitOptions) alwaysFloat32() bool { return o.fromDisk || o.mpi }
 
-// fixedFloat tells whether a training that goes on cannot decide in what precision the data are read.
+// fixedFloat reports whether a training that goes on cannot decide in what precision the data are read.
 func (o *fitOptions) fixedFloat() bool { return o.given["set Float64"] || o.alwaysFloat32() }
 
 // otherFloat is the error where a training that goes on was in another precision than Float64 says, or the data were read in.

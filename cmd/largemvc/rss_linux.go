@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// peakRSS returns the largest resident memory of the process so far in bytes, as the kernel tells it.
+// peakRSS returns the largest resident memory of the process so far in bytes, from the kernel.
 func peakRSS() (int64, bool) {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

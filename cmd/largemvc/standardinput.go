@@ -100,7 +100,7 @@ func (s *spooled) copy(ctx context.Context, o *dataOptions, stdin io.Reader) err
 	return nil
 }
 
-// wait waits for the copy, and tells how far it is.
+// wait waits for the copy and shows its progress.
 func (s *spooled) wait(ctx context.Context, o *dataOptions, in *counted, copied <-chan error) error {
 	tick := time.NewTicker(spoolStep)
 	defer tick.Stop()

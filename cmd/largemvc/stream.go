@@ -39,7 +39,7 @@ func descriptorOf(path string) (number int, ok bool) {
 	return 0, false
 }
 
-// underProc tells whether a path lies in /proc, whose links need not lead to what they say.
+// underProc reports whether a path lies in /proc, whose links need not lead to what they say.
 func underProc(path string) bool {
 	path, err := filepath.Abs(path)
 	return hasDescriptors && err == nil && strings.HasPrefix(path, "/proc/")
@@ -60,8 +60,8 @@ func (v outputPath) Set(s string) error {
 // opened /dev/null so itself, which cannot be told from that.
 var errClosed = errors.New("which is closed, or leads to /dev/null and is open for reading too: give it a file to write to")
 
-// wasClosed tells whether a standard stream was closed when the process began ('largemvc … >&-'). Go then opens /dev/null in its
-// place, to read and write, so that what is written there is lost without an error; shells open it to write alone.
+// wasClosed reports whether a standard stream was closed when the process began ('largemvc … >&-'). Go then opens /dev/null in
+// its place, to read and write, so that what is written there is lost without an error; shells open it to write alone.
 func wasClosed(f *os.File) bool {
 	here, err := f.Stat()
 	if err != nil {

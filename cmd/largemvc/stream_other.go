@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// hasDescriptors tells whether paths can mean open files of the process.
+// hasDescriptors reports whether paths can mean open files of the process.
 const hasDescriptors = false
 
 // duplicate is never asked for here.

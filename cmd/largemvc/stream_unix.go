@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hasDescriptors tells whether paths can mean open files of the process.
+// hasDescriptors reports whether paths can mean open files of the process.
 const hasDescriptors = true
 
 // duplicate opens an open file of this process again, so that it can be closed without the other.
@@ -29,11 +29,11 @@ func duplicate(number int) (*os.File, error) {
 	return os.NewFile(uintptr(again), "descriptor "+strconv.Itoa(number)), nil
 }
 
-// readsToo tells whether a file is open for reading and writing.
+// readsToo reports whether a file is open for reading and writing.
 func readsToo(f *os.File) bool {
 	flags, err := unix.FcntlInt(f.Fd(), unix.F_GETFL, 0)
 	return err == nil && flags&unix.O_ACCMODE == unix.O_RDWR
 }
 
-// mayWrite tells whether a pipe or a device may be written, without opening it.
+// mayWrite reports whether a pipe or a device may be written, without opening it.
 func mayWrite(path string) error { return unix.Access(path, unix.W_OK) }

@@ -18,7 +18,7 @@ import (
 	"github.com/largemvc/largemvc/score"
 )
 
-// summary is what fit prints. A nil pointer is a number that does not exist: null in JSON.
+// summary holds the summary that fit prints. A nil pointer is a number that does not exist: null in JSON.
 type summary struct {
 	structured
 	important

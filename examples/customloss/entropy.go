@@ -9,7 +9,7 @@ import (
 // entropy returns the node −(weight/n) Σ_ij s_ij log s_ij, s = softmax(H) by rows, between 0 and weight·log m. It is made of
 // nodes of Gorgonia, whose sums are naive: that is why this program uses Float64.
 func entropy(net largemvc.Network, weight float64) (*gorgonia.Node, error) {
-	h, err := net.H(net.Env().Layers) // that of the last layer, n×m; it has a gradient
+	h, err := net.H(net.Env().Layers) // of the last layer (n×m); it has a gradient
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ func run(ctx context.Context, w io.Writer, epochs int) error {
 	x, classes := synthetic.Views(3, 400, 4, 1.5, 20, 10)
 	views := []largemvc.View{largemvc.MatrixView(x[0]), largemvc.MatrixView(x[1])}
 	for _, weight := range []float64{0, 0.1} {
-		// The loss of PaperConfig is the reconstruction alone; that of the defaults has a term for neighbours already.
+		// The loss of PaperConfig is the reconstruction alone; the loss of the defaults has a term for neighbours already.
 		config := largemvc.PaperConfig(4)
 		config.Epochs, config.Float64 = epochs, true
 		config.ExtraLoss = func(net largemvc.Network) (*gorgonia.Node, error) { return entropy(net, weight) }

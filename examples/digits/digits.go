@@ -22,7 +22,8 @@ type Digits struct {
 	Values  [][]float32 // of each view, n×Columns, row by row
 }
 
-// Open reads the first n digits, 0 for all, and describes them. folder holds the images, "" that of the Go module GoMNIST.
+// Open reads the first n digits, 0 for all, and describes them. folder holds the images; "": the folder
+// of the Go module GoMNIST.
 func Open(ctx context.Context, folder string, n, workers int) (*Digits, error) {
 	if folder == "" {
 		var err error

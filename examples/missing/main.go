@@ -28,8 +28,8 @@ func run(ctx context.Context, w io.Writer) error {
 	}
 	fmt.Fprintln(w, "absent   ACC   NMI   ARI")
 	for _, rate := range []float64{0, 0.1, 0.3, 0.5} {
-		// present[i][v] tells whether sample i has view v. Here it is drawn at random, every sample keeping a view; with data
-		// of your own it is what you know, or what dataset.Open reads from the file.
+		// present[i][v] says whether sample i has view v. Here it is drawn at random, every sample keeping a view; with data
+		// of your own you know it, or dataset.Open reads it from the file.
 		present, err := dataset.Drop(600, len(x), rate, 1)
 		if err != nil {
 			return err

@@ -16,7 +16,7 @@ type Entries interface {
 	Set(j int, x float64)
 }
 
-// State is what the optimiser remembers of its steps.
+// State holds the moments that the optimiser keeps from step to step.
 type State struct {
 	Steps         int
 	First, Second [][]float64 // moments of the gradient, one slice a value; nil before the first step

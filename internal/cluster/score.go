@@ -6,7 +6,7 @@ import (
 	"github.com/largemvc/largemvc/internal/kmeans"
 )
 
-// Score tells how good a clustering of all samples is, by their labels; more is better.
+// Score rates a clustering of all samples by their labels; more is better.
 type Score func(ctx context.Context, labels []int) (float64, error)
 
 const (

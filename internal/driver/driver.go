@@ -36,7 +36,7 @@ type Driver interface {
 	Sync() error
 	// Memory returns the bytes that can still be had, and how many there are at all.
 	Memory() (free, total int64, err error)
-	// Capability is what the device can do, as 8, 0 for sm_80.
+	// Capability returns the compute capability of the device: 8, 0 for sm_80.
 	Capability() (major, minor int)
 	// SharedMemory is how many bytes of shared memory a block may have, those of the text included.
 	SharedMemory() int
@@ -55,7 +55,7 @@ type Launch struct {
 	Shared int
 }
 
-// ErrNoMemory is what an error of Alloc wraps where the device has not the memory, or not in one piece.
+// ErrNoMemory is wrapped by errors of Alloc if the device lacks the memory, or has it in parts alone.
 var ErrNoMemory = errors.New("the device is out of memory")
 
 // Heap returns Host's memory for drivers that have none of their own.

@@ -2,7 +2,7 @@ package kernel
 
 import "unsafe"
 
-// blocking is what a path's kernels were generated for: the sizes of the blocks that stay in its registers. They are
+// blocking holds the sizes of the blocks that stay in the registers of a path's kernels. They are
 // those of tools/kernelgen.
 type blocking struct {
 	width int // bytes of a vector
@@ -45,7 +45,7 @@ func stripColumns[T Float](p path, m int) int {
 	return evenPart(m, most) / per * per
 }
 
-// sumSteps is what adding up the lanes of the sums of formLanesK costs, in elements along k.
+// sumSteps is the cost of adding up the lanes of the sums of formLanesK, in elements along k.
 func sumSteps[T Float](p path) int {
 	l := lanes[T](p)
 	switch {

@@ -23,7 +23,7 @@ const (
 func Bytes[T Float]() bool { return Is32[T]() && active == pathAVX512 && multipliesBytes() }
 
 // ByteRow writes x, whose length is a multiple of ByteUnit, as bytes: 128 and so many steps, a step being 1/127 of the largest
-// size in x. It returns the step, the sum of the squares of x, and that of what x differs from the steps, each but for rounding.
+// size in x. It returns the step, and the sums of the squares of x and of the differences from the steps, each but for rounding.
 func ByteRow[T Float](x []T, dst []uint8) (step T, square, lost float64) {
 	dst = dst[:len(x)]
 	if Bytes[T]() && len(x) > 0 {

@@ -2,7 +2,7 @@ package kernel
 
 import "unsafe"
 
-// Lanes is the number of minima that LaneMinima tells apart.
+// Lanes is the number of minima that LaneMinima returns.
 const Lanes = 16
 
 // DotUnit is the unit of the lengths that DotRows takes.

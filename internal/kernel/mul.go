@@ -9,7 +9,7 @@ const mulRows = 96
 // in time; the next rows of a block of data follow in memory, and asking for what is not needed does no harm.
 const aheadRows = 12
 
-// zeroBlock is what the kernels add to where nothing is to be added.
+// zeroBlock is the operand of the kernels where nothing is to be added.
 var zeroBlock [128]byte
 
 // Mul computes Y = X·B for n rows of X (stride ldx, k columns) into Y (stride ldy ≥ Pad(m)); with add, Y += X·B.

@@ -191,7 +191,7 @@ func bit(b bool) uint8 {
 
 func thresholdGradPortable[T Float](g, dh, w []T, pattern []uint8, ld int) float64 {
 	var s [16]float64
-	// What v is multiplied by, by the bit of the first part plus twice that of the second.
+	// The factor of v, by the bit of the first part plus twice the bit of the second.
 	slope, byTheta := [4]T{0, 1, 1, 2}, [4]T{0, -1, 1, 0}
 	bytes := ld / 8
 	for i, wi := range w {

@@ -74,8 +74,8 @@ func tmulTiles[T Float](n, m, d int, a []T, lda int, x []T, ldx int, c []T, ldc 
 	}
 }
 
-// tmulTask is what the tiles of a product have in common, and how the columns of A are cut for those at hand: into parts about
-// equal, the taller ones first.
+// tmulTask holds what the tiles of a product have in common, and how the columns of A are cut for the present tiles: into parts
+// about equal, the taller ones first.
 type tmulTask[T Float] struct {
 	args  tmulArgs
 	first int // the number of the kernel for a tile of one column of A, less one

@@ -97,7 +97,7 @@ func (p *Polar) transpose(dst, x []float64) {
 }
 
 // skewQuotient replaces x_ij by (x_ji − x_ij)/(σ_i + σ_j), each σ at least floor: the negative, that is the transpose, of
-// the skew matrix that the formulas ask for, which is what product wants.
+// the skew matrix that the formulas ask for, as product takes it.
 func (p *Polar) skewQuotient(x []float64, floor float64) {
 	for i := range p.k {
 		x[i*p.ld+i] = 0

@@ -20,7 +20,7 @@ const maxSweeps = 60
 // particular order. It reports false, and leaves them as they are, where the iteration does not converge.
 //
 // It is LAPACK's reduction to tridiagonal form followed by implicit QL steps on the transposed vectors: a rotation is then
-// of two contiguous rows, which is several times faster in Go than that of two columns.
+// of two contiguous rows, which is several times faster in Go than the product of two columns.
 func (p *Polar) eigen(s []float64) bool {
 	k, g := p.k, &p.eig
 	for i := range k {

@@ -33,7 +33,7 @@ type Operation struct {
 	// Diff says which inputs have a gradient; nil: none.
 	Diff []bool
 	// Device makes it an operation that Gorgonia's CUDA build places on the device; elsewhere it says nothing. Gorgonia then
-	// hands it inputs in the device's memory and wants its scalar there. Run is what computes all the same.
+	// hands it inputs in the device's memory and wants its scalar there. Run still computes.
 	Device bool
 	// Grad makes the gradient by input i.
 	Grad func(i int, in gorgonia.Nodes, out, cotangent *gorgonia.Node) (*gorgonia.Node, error)

@@ -25,7 +25,7 @@ func watchOf(ctx context.Context) *Watch {
 	return w
 }
 
-// Tell says that some steps of a longer work are done, of which loops are parts. It is called outside of loops.
+// Tell reports that some steps of a longer work are done. Steps may have loops; Tell is called outside of them.
 func Tell(ctx context.Context, done, total int) {
 	if w := watchOf(ctx); w != nil && !w.busy.Load() {
 		w.f(done, total, true)

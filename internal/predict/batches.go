@@ -19,7 +19,7 @@ type Batches[T kernel.Float] interface {
 	Run(ctx context.Context, x []rows.Matrix[T], present [][]bool, h []T) error
 }
 
-// Layers returns the layers, for those who run them elsewhere. It is an error where that is of no use.
+// Layers returns the layers, for those who run them elsewhere. It is an error if they cannot be run elsewhere.
 func (f *Network[T]) Layers() (*engine.Frozen[T], error) {
 	switch {
 	case f.frozen == nil:

@@ -86,7 +86,7 @@ func (g *Group) First() int {
 	return g.first
 }
 
-// Total is the number of rows of all ranks, of which this one has n.
+// Total returns the number of rows of all ranks; n are those of this one.
 func (g *Group) Total(n int) int {
 	if g == nil {
 		return n
@@ -102,7 +102,7 @@ func (g *Group) Spent() (times int, bytes int64) {
 	return int(g.number), g.spent
 }
 
-// Error is what ended the fit on a rank, as the others learn it.
+// Error is the error that ended the fit on a rank, as the other ranks receive it.
 type Error struct {
 	Rank int
 	Text string
@@ -130,7 +130,7 @@ const (
 	textBytes   = HeaderBytes - 17
 )
 
-// head tells all ranks what this one is about to do, and returns the sizes of what they have for it.
+// head sends all ranks the kind of the next exchange of this one, and returns the sizes of what they have for it.
 func (g *Group) head(what string, size, state int) ([]int, error) {
 	if g.broken != nil {
 		return nil, g.broken

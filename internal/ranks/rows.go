@@ -11,7 +11,7 @@ import (
 	"github.com/largemvc/largemvc/internal/parallel"
 )
 
-// Join tells all ranks how many rows this one has, and what has to be the same on all of them, as lines "name: value".
+// Join sends all ranks the number of rows of this one, and values that must be the same on all, as lines "name: value".
 func (g *Group) Join(rows int, same []string) error {
 	if g == nil {
 		return nil

@@ -101,7 +101,7 @@ type Modules struct {
 	Learnables gorgonia.Nodes // of all modules
 }
 
-// Network is what Build makes. Layers run from 1 to L, views from 0; for H and P, layer 0 is the start.
+// Network is the result of Build. Layers run from 1 to L, views from 0; for H and P, layer 0 is the start.
 // The caller has checked the ranges.
 type Network interface {
 	Loss() *Node

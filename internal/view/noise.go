@@ -12,14 +12,14 @@ const (
 	lookStream = 0x6e6f6973
 )
 
-// Look is what some rows of a view are like.
+// Look holds the statistics of some rows of a view.
 type Look struct {
 	Mean []float64 // of each column
 
 	value, std float64 // mean and deviation of all values
 }
 
-// Seen is a view of which some rows can be looked at.
+// Seen is a view, some rows of which can be looked at.
 type Seen interface {
 	Has(i int) bool
 	Row(i int, dst []float64)
@@ -89,9 +89,9 @@ func (l *Look) Noise(rng *rand.Rand, row []float64) {
 // MarkCount is the number of the marks of a row.
 const MarkCount = 6
 
-// Marks returns what tells rows of a view from noise, whatever their columns are: the correlation with the mean row, the mean,
-// the deviation and the kurtosis of the values, how few of them make up its length, and the share of zeros; those that can be of
-// any size as logarithms.
+// Marks returns the features that separate rows of a view from noise, whatever their columns are: the correlation with the mean
+// row, the mean, the deviation and the kurtosis of the values, how few of them make up its length, and the share of zeros; those
+// that can be of any size as logarithms.
 func Marks(row, mean []float64) []float64 {
 	n, sum, sumMean, zeros, largest := float64(len(row)), 0.0, 0.0, 0.0, 0.0
 	for c, x := range row {

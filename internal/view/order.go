@@ -81,7 +81,7 @@ func hashes(ctx context.Context, views []View, workers int) (values, zeros []uin
 
 // hash is that of row i, which is there: of its values, and of the zeros that it holds. A sum has the same bits in any order.
 func (v *View) hash(i int, key uint64, row []float64) (values, zeros uint64) {
-	values = mixed(key) // tells a row of zeros from one that is absent
+	values = mixed(key) // differs between a row of zeros and an absent row
 	if s := v.Sparse; s != nil {
 		for k := s.Ptr[i]; k < s.Ptr[i+1]; k++ {
 			if at, x := key*uint64(s.Cols[k]+1), s.Value(k); x != 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/largemvc/largemvc/internal/testrig/ptx"
 )
 
-// Card is what the driver finds.
+// Card describes the device that the driver finds.
 type Card struct {
 	Memory     int64 // bytes
 	Capability int   // as 80 for sm_80
@@ -76,7 +76,7 @@ func Used() int64 {
 	return there.used
 }
 
-// handle is what callers know of contexts, modules and functions.
+// handle stands for a context, a module or a function.
 type handle uintptr
 
 // result is one of CUDA's numbers of errors.

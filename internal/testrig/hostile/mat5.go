@@ -38,7 +38,7 @@ func Element(kind uint32, data []byte) []byte {
 	return LE(kind, uint32(len(data)), data, make([]byte, Pad8(int64(len(data)))))
 }
 
-// ArrayHead is what precedes the numbers of an array.
+// ArrayHead returns the elements that precede the numbers of an array.
 func ArrayHead(name string, class uint8, dims ...int) []byte {
 	var d []byte
 	for _, n := range dims {

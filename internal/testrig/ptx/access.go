@@ -218,7 +218,7 @@ func paramReach(w *warp, addr uint64, n, lane int, write bool) []byte {
 	return p[addr : addr+uint64(n)]
 }
 
-// genericReach tells the space by the address.
+// genericReach returns the space of an address.
 func genericReach(w *warp, addr uint64, n, lane int, write bool) []byte {
 	switch {
 	case addr-sharedWindow < windowSize:

@@ -31,7 +31,7 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// A Fault is what a kernel did wrong, and where.
+// A Fault is an error of a kernel, with its place.
 type Fault struct {
 	Kind          Kind
 	Kernel        string

@@ -28,7 +28,7 @@ func (in *instruction) effect() effect {
 	return e
 }
 
-// copies tells whether in only moves values, so that copying an undefined one is no use of it.
+// copies reports whether in only moves values, so that copying an undefined one is no use of it.
 func (in *instruction) copies() bool { return in.op.base == "mov" || in.op.base == "selp" }
 
 func (in *instruction) ends() bool {

@@ -98,7 +98,7 @@ func narrow(x float64, digits, least, most int, mode rounding) uint32 {
 	return sign | out
 }
 
-// raises tells whether a magnitude of q steps and a rest is rounded to q+1 steps. half is half a step.
+// raises reports whether a magnitude of q steps and a rest is rounded to q+1 steps. half is half a step.
 func (mode rounding) raises(q, rest, half uint64, negative bool) bool {
 	switch mode {
 	case nearest:

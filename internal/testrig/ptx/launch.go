@@ -215,7 +215,7 @@ func (k *Kernel) marshal(args []any) ([]byte, error) {
 	return buf, nil
 }
 
-// fits tells whether an int can be given for a parameter of size bytes.
+// fits reports whether an int can be given for a parameter of size bytes.
 func fits(v, size int) bool {
 	return size == 8 || size == 4 && v >= math.MinInt32 && v <= math.MaxUint32
 }
@@ -243,7 +243,7 @@ func argumentBits(a any, want int) (bits uint64, size int) {
 	return 0, 0
 }
 
-// running is what the workers of a launch share.
+// running holds the state that the workers of a launch share.
 type running struct {
 	ctx     context.Context
 	launch  *Launch

@@ -21,7 +21,7 @@ const (
 	windowSize   = 1 << 32
 )
 
-// poison is what memory holds that nothing wrote: NaN as a float of any width.
+// poison fills memory that nothing wrote: NaN as a float of any width.
 const poison = 0xff
 
 type allocation struct {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A scope is what lies between braces: inline assembly brings its own names.
+// A scope is the code between braces: inline assembly brings its own names.
 type scope struct {
 	parent   *scope
 	names    map[string]int // register by name

@@ -28,13 +28,13 @@ const (
 	manyBlocks  = 4 // of r
 )
 
-// A cell is what is remembered of one unit of memory.
+// A cell holds the last uses of one unit of memory.
 type cell struct{ w, r uint64 }
 
 func thread(r uint64) int { return int(r >> threadShift & threadMask) }
 func where(r uint64) int  { return int(r >> whereShift & whereMask) }
 
-// together tells whether the record's thread and mine are ordered by nothing, both being in the interval of mine.
+// together reports whether the record's thread and mine are ordered by nothing, both being in the interval of mine.
 func together(r, mine uint64) bool {
 	const warp = threadMask &^ 31
 	switch {

@@ -19,7 +19,7 @@ type operation struct {
 	work work
 }
 
-// work is what an operation counts as in the statistics.
+// work is the count of an operation in the statistics.
 type work byte
 
 const (

@@ -91,7 +91,7 @@ func (words *banks) wavefronts(a *lanes, offset uint64, size int, m uint32) (pas
 	return passes, phases
 }
 
-// free tells whether no two lanes of a whole-warp access of words want different words of one bank, which is the usual case.
+// free reports whether no two lanes of a whole-warp access of words want different words of one bank, which is the usual case.
 func (words *banks) free(a *lanes, offset uint64, m uint32) bool {
 	first, seen := &words[0], uint32(0)
 	for ; m != 0; m &= m - 1 {

@@ -142,10 +142,10 @@ func (s *Sim) capability() int {
 	return n
 }
 
-// Capability is that of the target.
+// Capability returns the compute capability of the target.
 func (s *Sim) Capability() (major, minor int) { return s.capability() / 10, s.capability() % 10 }
 
-// SharedMemory is what a block of the target may have.
+// SharedMemory returns the most shared memory of a block of the target (bytes).
 func (s *Sim) SharedMemory() int { return ptx.MaxShared(s.target()) }
 
 // Name describes the device.

@@ -75,7 +75,7 @@ func softmax(x *mat.Dense, temperature float64) *mat.Dense {
 	return out
 }
 
-// Graph is what a neighbour graph does.
+// Graph has the methods of a neighbour graph.
 type Graph interface {
 	Len() int
 	Mul64(ctx context.Context, workers int, y, x []float64, stride int) error
