@@ -97,6 +97,8 @@ func TestRule(t *testing.T) {
 		{"a surface", figures(0.9, 0.8, 0.8), figures(0.3, 2, 0.3), 2.1, 0.2, score.StructureNone},
 		{"clusters of two dimensions", figures(0.95, 0.01, 0.8), figures(0.3, 2, 0.3), 1.9, 0.2, score.StructureClear},
 		{"thin borders in few dimensions", figures(0.9, 0.5, 0.8), figures(0.3, 1.4, 0.3), 2.4, 0.5, score.StructureClear},
+		{"too few rows for a dimension", figures(0.9, 0.5, 0.8), figures(0.3, 1.4, 0.3), math.Inf(1), 0.5, score.StructureNone},
+		{"too few rows, with gaps", figures(0.9, 0.1, 0.8), figures(0.3, 1.4, 0.3), math.Inf(1), 0, score.StructureClear},
 	} {
 		r := &Result{Data: c.data, Dimension: c.dimension, Sparsity: c.sparsity}
 		r.Normal, r.Uniform, r.Shuffled = c.null, c.null, c.null

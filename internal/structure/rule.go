@@ -25,8 +25,9 @@ const (
 	// flat is the local dimension below which rows may lie on a curve or a surface. From the dimension surface on, they may not
 	// lie on a curve.
 	flat, surface = 3, 1.8
-	// thin and sparse are the contrast of borders and the sparsity that distinguish clusters from a curve or a surface.
-	thin, sparse = 1.7, 0.3
+	// thin and sparse are the contrast of borders and the sparsity that distinguish clusters from a curve or a surface. thinOfFew is
+	// the contrast for rows that are too few for a local dimension.
+	thin, sparse, thinOfFew = 1.7, 0.3, 1.5
 	// Clear clusters have at least this stability and contrast.
 	clearStability, clearContrast = 0.5, 0.5
 	// From this stability and contrast on, clusters are clear even if null data vary much, as with two or three clusters.
@@ -76,9 +77,12 @@ func (r *Result) contrast() float64 {
 	return math.Log((min(r.Normal.Border, r.Uniform.Border, r.Shuffled.Border) + least) / (r.Data.Border + least))
 }
 
-// Curved reports whether the rows seem to lie on a curve or a surface without gaps. Then the rows have no clusters, however
-// stable.
+// Curved reports whether the rows seem to lie on a curve or a surface without gaps, or may do so where they are too few to know.
+// Then the rows have no clusters, however stable.
 func (r *Result) Curved() bool {
+	if math.IsInf(r.Dimension, 1) {
+		return r.contrast() < thinOfFew
+	}
 	gaps := r.contrast() >= thin || r.Dimension >= surface && r.Sparsity >= sparse
 	return r.Dimension < flat && !gaps
 }

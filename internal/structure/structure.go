@@ -18,7 +18,8 @@
 // covariance of the prepared views, with normal and with uniform scores of their principal directions. The third kind permutes
 // each column of the views independently. (The comparison follows Y. Liu et al., JASA 103, 2008, "SigClust", and R. Tibshirani et
 // al., J. R. Stat. Soc. B 63, 2001, the gap statistic.) Curves and surfaces are more stable than null data with their covariance.
-// Dimension detects them, and the rule then requires thin borders.
+// Dimension detects them, and the rule then requires thin borders. Fewer than 42 rows have no local dimension, and need thin
+// borders too.
 //
 // The same rows, options and seed give the same bits for any number of goroutines.
 package structure
