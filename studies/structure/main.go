@@ -36,7 +36,7 @@ func main() { work.Main("structure", run) }
 type study struct {
 	data, only, out string
 	draws, first    int
-	single          bool
+	single, few     bool
 	limit           int
 }
 
@@ -45,6 +45,9 @@ var shapes = [][3]int{
 	{200, 3, 2}, {200, 7, 1}, {400, 2, 2}, {400, 5, 3}, {400, 15, 2}, {800, 3, 1}, {800, 10, 2}, {200, 20, 4}, {600, 4, 2},
 	{5000, 10, 2}, {20000, 20, 6}, {40, 2, 2}, {60, 3, 1}, {100, 5, 3}, {1500, 2, 2},
 }
+
+// shapesOfFew are shapes of fewer samples than a local dimension needs.
+var shapesOfFew = [][3]int{{40, 2, 2}, {30, 2, 1}, {36, 3, 2}, {41, 4, 3}}
 
 // outcome is one judgement.
 type outcome struct {
@@ -70,6 +73,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	f.IntVar(&s.first, "first", 0, "number of the first draw")
 	f.IntVar(&s.limit, "limit", 10000, "the most samples of a set")
 	f.BoolVar(&s.single, "single", false, "judge each view of a set alone")
+	f.BoolVar(&s.few, "few", false, "make noise of 30 to 41 samples alone")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -100,6 +104,10 @@ func (s *study) wants(name string) bool {
 
 // noise judges noise and planted clusters.
 func (s *study) noise(ctx context.Context, log io.Writer) (out []outcome, err error) {
+	shapes := shapes
+	if s.few {
+		shapes = shapesOfFew
+	}
 	for _, f := range families {
 		if !s.wants(f.name) {
 			continue
