@@ -323,45 +323,41 @@ func plainIDs(ids []string) {
 
 // join says where the rows of some files belong.
 type join struct {
-	ids  []string
-	rows [][]int // of each file the sample of each row; nil: as they stand
-	lack [][]int // of each file the samples that it lacks
-	same bool    // all files have the samples in the same order
+	ids   []string
+	rows  [][]int // of each file the sample of each row, −1 without; nil: as they stand
+	moved []bool  // of each file whether it has its samples in another order
+	lack  [][]int // of each file the samples that it lacks
+	same  bool    // all files have the samples in the same order
 }
 
-// joinIDs matches lists of ids, in the order of the first list. Ids that only other lists have follow.
-func joinIDs(lists [][]string) *join {
-	j := &join{ids: slices.Clone(lists[0]), rows: make([][]int, len(lists)), lack: make([][]int, len(lists)), same: true}
-	at := make(map[string]int, len(j.ids))
-	for i, id := range j.ids {
-		at[id] = i
-	}
+// joinIDs matches lists of ids, in the order of the first list. Ids that only other lists have follow. Ids that are not in only
+// are no samples; nil: all are.
+func joinIDs(lists [][]string, only map[string]bool) *join {
+	j := &join{rows: make([][]int, len(lists)), moved: make([]bool, len(lists)), lack: make([][]int, len(lists)), same: true}
+	at := make(map[string]int, len(lists[0]))
 	for k, list := range lists {
-		if slices.Equal(list, lists[0]) {
-			continue
-		}
-		j.same = false
 		j.rows[k] = make([]int, len(list))
 		for i, id := range list {
-			to, ok := at[id]
-			if !ok {
+			to, known := at[id]
+			switch {
+			case known:
+			case only != nil && !only[id]:
+				to = -1
+			default:
 				to = len(j.ids)
-				j.ids = append(j.ids, id)
 				at[id] = to
+				j.ids = append(j.ids, id)
 			}
 			j.rows[k][i] = to
 		}
 	}
-	for k, list := range lists {
-		if len(list) == len(j.ids) {
-			continue
-		}
-		has := make([]bool, len(j.ids))
-		for i := range list {
-			if j.rows[k] == nil {
-				has[i] = true
-			} else {
-				has[j.rows[k][i]] = true
+	for k, rows := range j.rows {
+		has, kept := make([]bool, len(j.ids)), 0
+		for _, to := range rows {
+			if to >= 0 {
+				j.moved[k] = j.moved[k] || to != kept
+				has[to] = true
+				kept++
 			}
 		}
 		for i, h := range has {
@@ -369,14 +365,20 @@ func joinIDs(lists [][]string) *join {
 				j.lack[k] = append(j.lack[k], i)
 			}
 		}
-		if j.rows[k] == nil { // the first file, which lacks what others have
-			j.rows[k] = make([]int, len(list))
-			for i := range list {
-				j.rows[k][i] = i
-			}
+		if j.same = j.same && !j.moved[k] && len(j.lack[k]) == 0; !j.moved[k] && len(rows) == len(j.ids) {
+			j.rows[k] = nil
 		}
 	}
 	return j
+}
+
+// identity are the numbers from 0 to before n.
+func identity(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
 }
 
 // names are the first few of some ids.

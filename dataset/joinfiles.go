@@ -51,8 +51,8 @@ func (p *plan) idsOf(s *source, o *Options) (*variable, error) {
 	return v, err
 }
 
-// idLists reads the ids of the files that have views, labels or the mask, and lists those without ids.
-func (p *plan) idLists(o *Options) (with []*source, lists [][]string, without []*source, err error) {
+// readIDLists reads the ids of the files that have views, labels or the mask, and lists the files with and without ids.
+func (p *plan) readIDLists(o *Options) (with, without []*source, err error) {
 	for _, s := range p.withModalities() {
 		if !p.holdsView(s) && !p.givesLabels(s) && !slices.ContainsFunc(s.modalities, p.holdsView) &&
 			(p.mask == nil || p.of[p.mask] != s) {
@@ -65,36 +65,37 @@ func (p *plan) idLists(o *Options) (with []*source, lists [][]string, without []
 			without = append(without, s)
 			continue
 		}
-		ids, err := s.readIDs(p.lim)
-		if err != nil {
-			return nil, nil, nil, err
+		if s.idList, err = s.readIDs(p.lim); err != nil {
+			return nil, nil, err
 		}
-		with, lists = append(with, s), append(lists, ids)
+		with = append(with, s)
 	}
-	return with, lists, without, nil
+	return with, without, nil
 }
 
 // joinFiles finds which rows of the files belong to one sample, by the ids of their samples or by their places.
 func (p *plan) joinFiles(data int, o *Options) error {
-	with, lists, without, err := p.idLists(o)
+	with, without, err := p.readIDLists(o)
 	if err != nil {
 		return err
+	}
+	if len(without) > 0 {
+		for _, s := range with {
+			if !countsRows(s.idList) {
+				return mismatch(s.path, s.ids.name, without[0].path)
+			}
+		}
+		with = p.countedViews(with, slices.ContainsFunc(without, p.holdsView))
 	}
 	if len(with) == 0 {
 		return nil
 	}
-	if len(without) > 0 {
-		for k, s := range with {
-			if !countsRows(lists[k]) {
-				return mismatch(s.path, s.ids.name, without[0].path)
-			}
-		}
-		if with, lists = p.countedViews(with, lists, slices.ContainsFunc(without, p.holdsView)); len(with) == 0 {
-			return nil
-		}
+	known := p.dataFirst(with, data)
+	lists := make([][]string, len(with))
+	for k, s := range with {
+		lists[k] = s.idList
 	}
-	with, lists = p.dataFirst(with, lists, data)
-	return p.apply(joinIDs(lists), with, o)
+	return p.apply(joinIDs(lists, known), with, o)
 }
 
 // mismatch is the error that one of two files has ids.
@@ -109,68 +110,40 @@ func mismatch(path, column, other string) error {
 
 // countedViews keeps of files whose ids count their rows the first that has a view, unless other views have no ids. Its ids
 // become the ids of the samples. The others are matched by their places.
-func (p *plan) countedViews(with []*source, lists [][]string, others bool) ([]*source, [][]string) {
-	for k, s := range with {
-		if p.holdsView(s) && !others {
-			return with[k : k+1], lists[k : k+1]
-		}
+func (p *plan) countedViews(with []*source, others bool) []*source {
+	if k := slices.IndexFunc(with, p.holdsView); k >= 0 && !others {
+		return with[k : k+1]
 	}
 	for _, s := range with {
 		p.notes = append(p.notes, fmt.Sprintf("%s: its ids count its rows, which are matched by their places", s.path))
 	}
-	return nil, nil
+	return nil
 }
 
-// dataFirst puts the files of data before the others, for they decide the order of the samples. From the others it drops the
-// ids that no file of data has: what a file of labels has beside the samples of the data does no harm.
-func (p *plan) dataFirst(with []*source, lists [][]string, data int) ([]*source, [][]string) {
+// dataFirst puts the files of data before the others, for they decide the order of the samples. It returns the ids of the samples,
+// nil if no file of data has ids: what a file of labels has beside the samples of the data does no harm.
+func (p *plan) dataFirst(with []*source, data int) (known map[string]bool) {
 	var views, others []*source
-	var ids, otherIDs [][]string
-	for k, s := range with {
-		if slices.Contains(p.sources[:data], cmp.Or(s.of, s)) && p.holdsView(s) {
-			views, ids = append(views, s), append(ids, lists[k])
-		} else {
-			others, otherIDs = append(others, s), append(otherIDs, lists[k])
+	for _, s := range with {
+		if !slices.Contains(p.sources[:data], cmp.Or(s.of, s)) || !p.holdsView(s) {
+			others = append(others, s)
+			continue
+		}
+		if views = append(views, s); known == nil {
+			known = make(map[string]bool, len(s.idList))
+		}
+		for _, id := range s.idList {
+			known[id] = true
 		}
 	}
-	if len(views) > 0 {
-		known := joinIDs(ids)
-		for k, s := range others {
-			otherIDs[k] = p.onlyKnown(s, otherIDs[k], known)
-		}
-	}
-	views, ids = append(views, others...), append(ids, otherIDs...)
-	wholeFirst(views, ids)
-	return views, ids
+	copy(with, append(views, others...))
+	wholeFirst(with)
+	return known
 }
 
 // holdsView tells whether a file has one of the views.
 func (p *plan) holdsView(s *source) bool {
 	return slices.ContainsFunc(p.views, func(v *variable) bool { return p.of[v] == s })
-}
-
-// onlyKnown drops the ids of a file of labels that no file of data has.
-func (p *plan) onlyKnown(s *source, ids []string, known *join) []string {
-	have := make(map[string]bool, len(known.ids))
-	for _, id := range known.ids {
-		have[id] = true
-	}
-	var kept, extra []string
-	s.keep = make([]bool, len(ids))
-	for i, id := range ids {
-		if s.keep[i] = have[id]; have[id] {
-			kept = append(kept, id)
-		} else {
-			extra = append(extra, id)
-		}
-	}
-	if len(extra) == 0 {
-		s.keep = nil
-		return ids
-	}
-	p.left = append(p.left, Omission{s.path, fmt.Sprintf("%d rows (%s)", len(extra), someNames(extra)),
-		"no view has samples of these ids"})
-	return kept
 }
 
 // apply checks what a join leaves open, and keeps it.
@@ -179,6 +152,7 @@ func (p *plan) apply(j *join, with []*source, o *Options) error {
 	var about []string
 	for k, s := range with {
 		p.rowsOf[s] = j.rows[k]
+		p.leaveStrangers(s)
 		origin := s.ids.origin()
 		switch lacks := len(j.lack[k]); {
 		case lacks > 0:
@@ -186,7 +160,7 @@ func (p *plan) apply(j *join, with []*source, o *Options) error {
 				return err
 			}
 			origin += fmt.Sprintf(" (lacks %d)", lacks)
-		case j.rows[k] != nil:
+		case j.moved[k]:
 			origin += " (in another order)"
 		}
 		about = append(about, origin)
@@ -201,6 +175,20 @@ func (p *plan) apply(j *join, with []*source, o *Options) error {
 	}
 	p.aboutIDs = fmt.Sprintf("%d, %s%s", len(j.ids), verb, strings.Join(about, ", "))
 	return nil
+}
+
+// leaveStrangers lists the rows of a file of labels or a mask that belong to no sample.
+func (p *plan) leaveStrangers(s *source) {
+	var ids []string
+	for i, to := range p.rowsOf[s] {
+		if to < 0 {
+			ids = append(ids, s.idList[i])
+		}
+	}
+	if len(ids) > 0 {
+		p.left = append(p.left, Omission{s.path, fmt.Sprintf("%d rows (%s)", len(ids), someNames(ids)),
+			"no view has samples of these ids"})
+	}
 }
 
 // checkLack refuses a file that lacks samples, unless they may be absent from it.
@@ -338,18 +326,13 @@ func (c *CSR) pick(from []int) *CSR {
 }
 
 // joinedMask marks the views of samples that a file does not have; nil where every file has all.
-func (p *plan) joinedMask(views int) ([][]bool, error) {
-	if p.joined == nil || p.joined.same {
-		return nil, nil
-	}
-	var mask [][]bool
+func (p *plan) joinedMask(views int) (mask [][]bool, err error) {
 	for v, x := range p.views {
 		rows := p.rowsOf[p.of[x]]
 		if rows == nil || len(rows) == p.n {
 			continue
 		}
 		if mask == nil {
-			var err error
 			if mask, err = bookedMask(p.n, views, p.lim); err != nil {
 				return nil, x.wrap(err)
 			}

@@ -91,19 +91,19 @@ func Read(ctx context.Context, name string, r io.ReaderAt, size int64, o Options
 
 // plan is what was found in the files and how it is going to be read.
 type plan struct {
-	sources   []*source // data files, then the files of labels and mask
-	name      string
-	views     []*variable
-	labels    []*variable
-	index     []*variable
-	mask      *variable
-	maskOrder maskOrder
-	turned    bool
-	counted   string // what tells the number of samples, where it is not the labels
-	either    bool   // the matrices could be read in either orientation
-	why       string // of the orientation
-	n         int    // 0 until the views are read, for triplets without labels
-	lim       *limits
+	sources []*source // data files, then the files of labels and mask
+	name    string
+	views   []*variable
+	labels  []*variable
+	index   []*variable
+	mask    *variable
+	maskTo  []int // the view of each column of the mask
+	turned  bool
+	counted string // what tells the number of samples, where it is not the labels
+	either  bool   // the matrices could be read in either orientation
+	why     string // of the orientation
+	n       int    // 0 until the views are read, for triplets without labels
+	lim     *limits
 
 	labelsFile, maskFile *source
 	of                   map[*variable]*source

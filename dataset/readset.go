@@ -178,38 +178,20 @@ func heldLabels(labels []int, names []string) int64 {
 
 // readLabelsOf reads one variable of labels, and puts them where the samples are.
 func (p *plan) readLabelsOf(v *variable) ([]int, []string, error) {
-	s := p.of[v]
-	rows := p.rowsOf[s]
-	if s == nil || rows == nil && s.keep == nil {
+	rows := p.rowsOf[p.of[v]]
+	if rows == nil {
 		return readAllLabels(v, p.n, p.lim)
 	}
-	n := len(rows)
-	if rows == nil {
-		n = p.n
-	}
-	if s.keep != nil {
-		n = len(s.keep)
-	}
-	labels, names, err := readAllLabels(v, n, p.lim)
+	labels, names, err := readAllLabels(v, len(rows), p.lim)
 	if err != nil {
 		return nil, nil, err
 	}
-	if s.keep != nil {
-		kept := labels[:0]
-		for i, l := range labels {
-			if s.keep[i] {
-				kept = append(kept, l)
-			}
-		}
-		labels = kept
-	}
-	out := labels
-	if rows != nil {
-		out = make([]int, p.n)
-		for i, to := range rows {
-			out[to] = labels[i]
+	placed := make([]int, p.n)
+	for i, to := range rows {
+		if to >= 0 {
+			placed[to] = labels[i]
 		}
 	}
-	used, usedNames := usedClasses(out, names)
-	return used, usedNames, nil
+	labels, names = usedClasses(placed, names)
+	return labels, names, nil
 }

@@ -38,7 +38,7 @@ type source struct {
 	tableSource
 	ids      *variable  // what names the samples
 	idsAsked bool       // whether a CSV file has them in the column that the options name
-	keep     []bool     // rows of a file of labels that belong to samples; nil: all
+	idList   []string   // what they are, once they are read
 	problem  error      // why a CSV file cannot be read as data, a *refusedError
 	left     []Omission // columns that are not read
 }
