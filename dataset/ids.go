@@ -34,22 +34,22 @@ func namesIDs(name string) bool {
 
 // chooseID takes the column that names the samples: the one of the options, else the one named id, else the only one with
 // another name of ids, else a first column without a name below a header. Further ones are left out.
-func (c *csvFile) chooseID(s *source, o *Options, taken []bool, lim *limits) error {
-	if c.holdsTriplets(s, o) {
+func (c *csvFile) chooseID(taken []bool) error {
+	if c.holdsTriplets() {
 		return nil
 	}
-	named := c.namedIDs(s, o, taken)
+	named := c.namedIDs(taken)
 	why := "further ids of the samples"
-	if o.NoIDs {
+	if c.o.NoIDs {
 		why = "ids, which the options do not want"
 	} else {
-		chosen, err := c.idOf(named, taken, o)
-		s.idsAsked = o.IDs != "" && chosen == c.find(o.IDs)
+		chosen, err := c.idOf(named, taken)
+		c.s.idsAsked = c.o.IDs != "" && chosen == c.find(c.o.IDs)
 		if err == nil && chosen >= 0 {
-			err = c.checkID(chosen, s.idsAsked, lim)
+			err = c.checkID(chosen, c.s.idsAsked)
 		}
 		switch {
-		case err != nil && s.role == roleMask && !s.idsAsked:
+		case err != nil && c.s.role == roleMask && !c.s.idsAsked:
 			return nil // a view of such a name
 		case err != nil:
 			return err
@@ -60,17 +60,17 @@ func (c *csvFile) chooseID(s *source, o *Options, taken []bool, lim *limits) err
 	for _, i := range append(named, c.unnamedIDs()...) {
 		if !taken[i] {
 			taken[i] = true
-			s.left = append(s.left, Omission{s.path, c.title(i), why})
+			c.s.left = append(c.s.left, Omission{c.s.path, c.title(i), why})
 		}
 	}
 	return nil
 }
 
 // namedIDs are the columns with names of ids. In a mask, one of 0 and 1 alone is a view of such a name.
-func (c *csvFile) namedIDs(s *source, o *Options, taken []bool) (named []int) {
+func (c *csvFile) namedIDs(taken []bool) (named []int) {
 	for i, h := range c.header {
-		view := s.role == roleMask && c.seen[i]&moreThanBits == 0
-		if !view && !taken[i] && namesIDs(h) && !matches(o.OneHot, c.optionName(i)) && (c.fields > 1 || c.lists) {
+		view := c.s.role == roleMask && c.seen[i]&moreThanBits == 0
+		if !view && !taken[i] && namesIDs(h) && !matches(c.o.OneHot, c.optionName(i)) && (c.fields > 1 || c.lists) {
 			named = append(named, i)
 		}
 	}
@@ -78,15 +78,15 @@ func (c *csvFile) namedIDs(s *source, o *Options, taken []bool) (named []int) {
 }
 
 // idOf returns the column of the ids, −1 without; named are those with a name of ids.
-func (c *csvFile) idOf(named []int, taken []bool, o *Options) (int, error) {
+func (c *csvFile) idOf(named []int, taken []bool) (int, error) {
 	if c.roles.id >= 0 {
 		return c.roles.id, nil
 	}
-	if o.IDs != "" {
-		if err := c.once(o.IDs); err != nil {
+	if c.o.IDs != "" {
+		if err := c.once(c.o.IDs); err != nil {
 			return 0, err
 		}
-		if i := c.find(o.IDs); i >= 0 {
+		if i := c.find(c.o.IDs); i >= 0 {
 			return i, nil
 		}
 	}
@@ -152,12 +152,12 @@ func (s *source) idColumn() string {
 
 // checkOtherIDs refuses a column of a file of labels that may name the samples and has no name of ids. One that counts the rows
 // says no more than their places do.
-func (c *csvFile) checkOtherIDs(s *source, o *Options, taken []bool, lim *limits) error {
-	if s.role != roleLabels || o.NoIDs || c.roles.id >= 0 || c.roles.label < 0 {
+func (c *csvFile) checkOtherIDs(taken []bool) error {
+	if c.s.role != roleLabels || c.o.NoIDs || c.roles.id >= 0 || c.roles.label < 0 {
 		return nil
 	}
 	for i := range c.fields {
-		if !taken[i] && !c.countsSamples(i) && c.checkID(i, false, lim) == nil {
+		if !taken[i] && !c.countsSamples(i) && c.checkID(i, false) == nil {
 			return maySay(c.title(i), c.optionName(i))
 		}
 	}
@@ -188,8 +188,8 @@ func (s *source) checkOtherArrays(labels *variable, o *Options, lim *limits) err
 }
 
 // checkID refuses ids that occur twice or are missing, and, unless they are asked for, measurements.
-func (c *csvFile) checkID(column int, asked bool, lim *limits) error {
-	defer lim.Reset(lim.Used())
+func (c *csvFile) checkID(column int, asked bool) error {
+	defer c.lim.Reset(c.lim.Used())
 	first := map[string]int{}
 	at := c.title(column)
 	return c.eachOf(column, func(line int, f []byte) error {
@@ -205,7 +205,7 @@ func (c *csvFile) checkID(column int, asked bool, lim *limits) error {
 				"Options.IDs none or the column that names the samples", short(f), at, before, line)
 		}
 		first[string(f)] = line
-		return lim.Take("ids", textBytes+int64(len(f)))
+		return c.lim.Take("ids", textBytes+int64(len(f)))
 	})
 }
 
@@ -285,27 +285,22 @@ func readNumberedIDs(v *variable, lim *limits) ([]string, error) {
 	if err := lim.Take("ids", 40*int64(n)); err != nil {
 		return nil, v.wrap(err)
 	}
-	ids := make([]string, n)
-	if k := v.typ.Kind; k == elem.Int64 || k == elem.Uint64 {
-		x, err := exactInts(v, n, lim)
-		if err != nil {
-			return nil, err
-		}
-		for i, id := range x {
-			if ids[i] = strconv.FormatInt(id, 10); k == elem.Uint64 {
-				ids[i] = strconv.FormatUint(uint64(id), 10)
-			}
-		}
-		return ids, nil
+	switch v.typ.Kind {
+	case elem.Int64:
+		return asDigits(exactInts[int64](v, n, lim))
+	case elem.Uint64:
+		return asDigits(exactInts[uint64](v, n, lim))
 	}
-	x, err := wholeNumbers(v, lim)
-	if err != nil {
-		return nil, err
-	}
+	return asDigits(wholeNumbers(v, lim))
+}
+
+// asDigits writes whole numbers, unless there is an error.
+func asDigits[T int | int64 | uint64](x []T, err error) ([]string, error) {
+	ids := make([]string, len(x))
 	for i, id := range x {
-		ids[i] = strconv.Itoa(id)
+		ids[i] = fmt.Sprint(id)
 	}
-	return ids, nil
+	return ids, err
 }
 
 // plainIDs takes the .0 away where all ids are whole numbers that a program wrote as floats.

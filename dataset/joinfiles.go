@@ -10,41 +10,41 @@ import (
 )
 
 // chooseIDs looks for what names the samples in each file.
-func (p *plan) chooseIDs(o *Options) error {
+func (p *plan) chooseIDs() error {
 	found := false
 	for _, s := range p.sources {
 		if s.role == roleMask {
 			continue
 		}
-		v, err := p.idsOf(s, o)
+		v, err := p.idsOf(s)
 		if err != nil {
 			return err
 		}
 		s.ids = v
 		if s.role == roleLabels && len(p.labels) > 0 && p.labels[0].file == s.path {
-			if err := s.checkOtherArrays(p.labels[0], o, p.lim); err != nil {
+			if err := s.checkOtherArrays(p.labels[0], p.o, p.lim); err != nil {
 				return err
 			}
 		}
 		// A file that lacks what the options name has chosen ids by itself.
-		found = found || v != nil && (s.idsAsked || !s.csv && s.find(o.IDs) != nil)
+		found = found || v != nil && (s.idsAsked || !s.csv && s.find(p.o.IDs) != nil)
 	}
-	if o.IDs != "" && !found {
-		return fmt.Errorf("dataset: %s: has no variable or column %s for the ids; it holds %s", p.sources[0].path, o.IDs,
+	if p.o.IDs != "" && !found {
+		return fmt.Errorf("dataset: %s: has no variable or column %s for the ids; it holds %s", p.sources[0].path, p.o.IDs,
 			p.sources[0].listing())
 	}
 	return nil
 }
 
 // idsOf returns the ids of a file, and sets those of its modalities. Labels are no ids.
-func (p *plan) idsOf(s *source, o *Options) (*variable, error) {
+func (p *plan) idsOf(s *source) (*variable, error) {
 	for _, m := range s.modalities {
-		if m.ids = m.index; o.NoIDs {
+		if m.ids = m.index; p.o.NoIDs {
 			return nil, fmt.Errorf("dataset: %s: is MuData, whose modalities are joined by ids: leave out Options.IDs none",
 				s.path)
 		}
 	}
-	v, err := s.idVariable(o)
+	v, err := s.idVariable(p.o)
 	if slices.Contains(p.labels, v) {
 		v = nil
 	}
@@ -52,13 +52,13 @@ func (p *plan) idsOf(s *source, o *Options) (*variable, error) {
 }
 
 // readIDLists reads the ids of the files that have views, labels or the mask, and lists the files with and without ids.
-func (p *plan) readIDLists(o *Options) (with, without []*source, err error) {
+func (p *plan) readIDLists() (with, without []*source, err error) {
 	for _, s := range p.withModalities() {
 		if !p.holdsView(s) && !p.givesLabels(s) && !slices.ContainsFunc(s.modalities, p.holdsView) &&
 			(p.mask == nil || p.of[p.mask] != s) {
 			continue
 		}
-		if (o.Triplets || p.index != nil) && p.holdsView(s) {
+		if (p.o.Triplets || p.index != nil) && p.holdsView(s) {
 			s.ids = nil // the rows of the file are no samples
 		}
 		if s.ids == nil {
@@ -74,8 +74,9 @@ func (p *plan) readIDLists(o *Options) (with, without []*source, err error) {
 }
 
 // joinFiles finds which rows of the files belong to one sample, by the ids of their samples or by their places.
-func (p *plan) joinFiles(data int, o *Options) error {
-	with, without, err := p.readIDLists(o)
+func (p *plan) joinFiles() error {
+	p.noteSources()
+	with, without, err := p.readIDLists()
 	if err != nil {
 		return err
 	}
@@ -90,12 +91,12 @@ func (p *plan) joinFiles(data int, o *Options) error {
 	if len(with) == 0 {
 		return nil
 	}
-	known := p.dataFirst(with, data)
+	known := p.dataFirst(with)
 	lists := make([][]string, len(with))
 	for k, s := range with {
 		lists[k] = s.idList
 	}
-	return p.apply(joinIDs(lists, known), with, o)
+	return p.apply(joinIDs(lists, known), with)
 }
 
 // mismatch is the error that one of two files has ids.
@@ -120,12 +121,12 @@ func (p *plan) countedViews(with []*source, others bool) []*source {
 	return nil
 }
 
-// dataFirst puts the files of data before the others, for they decide the order of the samples. It returns the ids of the samples,
-// nil if no file of data has ids: what a file of labels has beside the samples of the data does no harm.
-func (p *plan) dataFirst(with []*source, data int) (known map[string]bool) {
+// dataFirst puts the files of data before the others, for they decide the order of the samples. It returns the ids of the
+// samples, nil if no file of data has ids: what a file of labels has beside the samples of the data does no harm.
+func (p *plan) dataFirst(with []*source) (known map[string]bool) {
 	var views, others []*source
 	for _, s := range with {
-		if !slices.Contains(p.sources[:data], cmp.Or(s.of, s)) || !p.holdsView(s) {
+		if !slices.Contains(p.sources[:p.data], cmp.Or(s.of, s)) || !p.holdsView(s) {
 			others = append(others, s)
 			continue
 		}
@@ -147,7 +148,7 @@ func (p *plan) holdsView(s *source) bool {
 }
 
 // apply checks what a join leaves open, and keeps it.
-func (p *plan) apply(j *join, with []*source, o *Options) error {
+func (p *plan) apply(j *join, with []*source) error {
 	p.rowsOf = map[*source][]int{}
 	var about []string
 	for k, s := range with {
@@ -156,7 +157,7 @@ func (p *plan) apply(j *join, with []*source, o *Options) error {
 		origin := s.ids.origin()
 		switch lacks := len(j.lack[k]); {
 		case lacks > 0:
-			if err := p.checkLack(s, j, j.lack[k], o); err != nil {
+			if err := p.checkLack(s, j, j.lack[k]); err != nil {
 				return err
 			}
 			origin += fmt.Sprintf(" (lacks %d)", lacks)
@@ -192,7 +193,7 @@ func (p *plan) leaveStrangers(s *source) {
 }
 
 // checkLack refuses a file that lacks samples, unless they may be absent from it.
-func (p *plan) checkLack(s *source, j *join, lack []int, o *Options) error {
+func (p *plan) checkLack(s *source, j *join, lack []int) error {
 	held := 0
 	for _, l := range j.lack {
 		held += len(j.ids) - len(l)
@@ -201,7 +202,7 @@ func (p *plan) checkLack(s *source, j *join, lack []int, o *Options) error {
 		return fmt.Errorf("dataset: %s: no id is in two files (it lacks %s): write the ids alike in all files, or put parts "+
 			"of one table into one file. Options.IDs none matches the files by their places", s.path, j.names(lack))
 	}
-	if (o.MissingRows || p.mask != nil || s.of != nil) && p.holdsView(s) && !p.givesLabels(s) {
+	if (p.o.MissingRows || p.mask != nil || s.of != nil) && p.holdsView(s) && !p.givesLabels(s) {
 		return nil
 	}
 	cure := "mend the files, or give Options.MissingRows if the views of such samples are absent"
@@ -221,24 +222,24 @@ func (p *plan) givesLabels(s *source) bool {
 }
 
 // orient decides the orientation. Where files are joined by ids, rows are samples.
-func (p *plan) orient(labels int, o *Options) error {
+func (p *plan) orient(labels int) error {
 	different := p.joined != nil && slices.ContainsFunc(p.views, func(v *variable) bool { return p.rowsOf[p.of[v]] != nil })
 	if !different {
 		var err error
 		if p.joined != nil {
 			labels, p.counted = len(p.joined.ids), "ids"
 		}
-		orientation := o.Orientation
+		orientation := p.o.Orientation
 		if p.of[p.views[0]].annData {
 			orientation = max(orientation, RowsAreSamples)
 		}
 		p.turned, p.n, p.why, err = orient(p.views, labels, cmp.Or(p.counted, "labels"), orientation)
-		if p.either = p.why == whyEither; orientation != o.Orientation {
+		if p.either = p.why == whyEither; orientation != p.o.Orientation {
 			p.why = "AnnData"
 		}
 		return err
 	}
-	if o.Orientation == ColumnsAreSamples && slices.ContainsFunc(p.views, func(v *variable) bool { return !v.transposed }) {
+	if p.o.Orientation == ColumnsAreSamples && slices.ContainsFunc(p.views, func(v *variable) bool { return !v.transposed }) {
 		return fmt.Errorf("dataset: %s: rows that are joined by ids are the samples; Options.Orientation says columns",
 			p.views[0].file)
 	}

@@ -28,41 +28,41 @@ func ReadLabels(ctx context.Context, path string, o Options) (*Labeling, error) 
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	p := &plan{lim: newLimits(&o)}
+	p := &plan{o: &o, lim: newLimits(&o)}
 	defer p.close()
-	l, err := p.readLabeling(path, &o)
+	l, err := p.readLabeling(path)
 	if err = p.unchanged(ctx, err); err != nil {
 		return nil, err
 	}
 	return l, nil
 }
 
-func (p *plan) readLabeling(path string, o *Options) (*Labeling, error) {
-	s, err := p.open(path, roleLabels, o)
+func (p *plan) readLabeling(path string) (*Labeling, error) {
+	s, err := p.open(path, roleLabels, p.o)
 	if err != nil {
 		return nil, err
 	}
-	v, err := s.soleVector(o)
+	v, err := s.soleVector(p.o)
 	if err != nil {
 		return nil, err
 	}
-	if s.ids, err = s.idVariable(o); err != nil {
+	if s.ids, err = s.idVariable(p.o); err != nil {
 		return nil, err
 	}
-	if err := s.checkOtherArrays(v, o, p.lim); err != nil {
+	if err := s.checkOtherArrays(v, p.o, p.lim); err != nil {
 		return nil, err
 	}
 	ids := s
 	if in := s.modality[v]; in != nil {
 		ids, in.ids = in, in.index
 	}
-	l := &Labeling{Path: path, Column: v.name, asked: o.IDs != ""}
+	l := &Labeling{Path: path, Column: v.name, asked: p.o.IDs != ""}
 	n := v.labelLen()
 	if n == 0 {
 		n, _, _ = v.shape2()
 	}
 	read := readAllLabels
-	if o.someMissing {
+	if p.o.someMissing {
 		read = readLabels
 	}
 	if l.Labels, l.Names, err = read(v, n, p.lim); err != nil {

@@ -9,7 +9,8 @@ import (
 )
 
 // account goes through what is in the files and is not read. What looks like a view is an error unless the options name it.
-func (p *plan) account(data int, o *Options) error {
+func (p *plan) account() error {
+	p.warnOfUnknown()
 	used := map[*variable]bool{p.mask: true}
 	for _, v := range slices.Concat(p.views, p.labels, p.index) {
 		used[v] = true
@@ -20,14 +21,14 @@ func (p *plan) account(data int, o *Options) error {
 			used[s.ids] = true
 		}
 	}
-	for _, s := range p.sources[:data] {
+	for _, s := range p.sources[:p.data] {
 		if s.annData {
-			p.left = append(p.left, s.annLeft(used, o)...)
+			p.left = append(p.left, s.annLeft(used, p.o)...)
 			continue
 		}
 		p.left = append(p.left, s.left...)
 		for _, v := range s.vars {
-			if err := p.accountFor(v, used, o); err != nil {
+			if err := p.accountFor(v, used); err != nil {
 				return err
 			}
 		}
@@ -36,14 +37,14 @@ func (p *plan) account(data int, o *Options) error {
 }
 
 // accountFor notes a variable that is not read, or returns the error that it is one.
-func (p *plan) accountFor(v *variable, used map[*variable]bool, o *Options) error {
+func (p *plan) accountFor(v *variable, used map[*variable]bool) error {
 	if used[v] || v.asText != nil && used[v.asText] {
 		return nil
 	}
 	if v.kind == cell {
-		return p.accountForCell(v, used, o)
+		return p.accountForCell(v, used)
 	}
-	why, view, err := p.whyLeft(v, o)
+	why, view, err := p.whyLeft(v)
 	if err != nil {
 		return err
 	}
@@ -57,13 +58,13 @@ func (p *plan) accountFor(v *variable, used map[*variable]bool, o *Options) erro
 }
 
 // accountForCell notes the elements of a cell that are not read, or the cell if none is.
-func (p *plan) accountForCell(v *variable, used map[*variable]bool, o *Options) error {
+func (p *plan) accountForCell(v *variable, used map[*variable]bool) error {
 	some := slices.ContainsFunc(v.cells, func(c *variable) bool { return used[c] })
-	if o.leavesOut(v.name) || !some && (len(o.Views) > 0 || len(v.cells) == 0) {
-		p.left = append(p.left, Omission{v.file, v.name + " (cell of " + itoa(len(v.cells)) + ")", byChoice(v, o)})
+	if p.o.leavesOut(v.name) || !some && (len(p.o.Views) > 0 || len(v.cells) == 0) {
+		p.left = append(p.left, Omission{v.file, v.name + " (cell of " + itoa(len(v.cells)) + ")", byChoice(v, p.o)})
 		return nil
 	}
-	if err := p.cellOfTexts(v, o); err != nil {
+	if err := p.cellOfTexts(v); err != nil {
 		return err
 	}
 	if !some && !slices.ContainsFunc(v.cells, func(c *variable) bool {
@@ -74,7 +75,7 @@ func (p *plan) accountForCell(v *variable, used map[*variable]bool, o *Options) 
 		return nil
 	}
 	for _, c := range v.cells {
-		if err := p.accountFor(c, used, o); err != nil {
+		if err := p.accountFor(c, used); err != nil {
 			return err
 		}
 	}
@@ -82,13 +83,13 @@ func (p *plan) accountForCell(v *variable, used map[*variable]bool, o *Options) 
 }
 
 // cellOfTexts refuses a cell with the name of labels or ids and an element for each sample.
-func (p *plan) cellOfTexts(v *variable, o *Options) error {
+func (p *plan) cellOfTexts(v *variable) error {
 	switch {
 	case len(v.cells) != p.n:
-	case slices.Contains(labelNames, strings.ToLower(v.name)) && p.labels == nil && !o.NoLabels:
+	case slices.Contains(labelNames, strings.ToLower(v.name)) && p.labels == nil && !p.o.NoLabels:
 		return v.errorf("is a cell of %d elements, which cannot be read as labels: in MATLAB, save grp2idx(%s) or "+
 			"double(categorical(%[2]s)); or give Options.Labels none", len(v.cells), v.name)
-	case namesIDs(v.name) && !o.NoIDs:
+	case namesIDs(v.name) && !p.o.NoIDs:
 		return v.errorf("is a cell of %d elements, which cannot be read as ids: save numbers, or a table with a column of ids; "+
 			"or give Options.LeaveOut %s", len(v.cells), v.name)
 	}
@@ -96,15 +97,15 @@ func (p *plan) cellOfTexts(v *variable, o *Options) error {
 }
 
 // warnOfUnknown adds the names that options give of what is left out or made features, and that nothing in the files has.
-func (p *plan) warnOfUnknown(o *Options) {
-	for _, name := range o.LeaveOut {
+func (p *plan) warnOfUnknown() {
+	for _, name := range p.o.LeaveOut {
 		read := func(s *source) bool { return s.hasColumn(name) || s.hasVariable(name) }
 		file := func(l Omission) bool { return l.What == "file" && matches([]string{name}, filepath.Base(l.File)) }
 		if !slices.ContainsFunc(p.sources, read) && !slices.ContainsFunc(p.left, file) {
 			p.warnings = append(p.warnings, "Options.LeaveOut "+name+" names nothing that the files have")
 		}
 	}
-	for _, name := range o.OneHot {
+	for _, name := range p.o.OneHot {
 		if !slices.ContainsFunc(p.sources, func(s *source) bool { return s.hasColumn(name) }) {
 			p.warnings = append(p.warnings, "Options.OneHot "+name+" names no column of the files")
 		}
@@ -141,12 +142,12 @@ func byChoice(v *variable, o *Options) string {
 var byLimit = regexp.MustCompile(`limit of memory|MaxBytes|never written`)
 
 // whyLeft tells why a variable is not read, and whether it looks like a view all the same.
-func (p *plan) whyLeft(v *variable, o *Options) (why string, view bool, err error) {
+func (p *plan) whyLeft(v *variable) (why string, view bool, err error) {
 	name := strings.ToLower(v.name)
 	switch {
-	case o.leavesOut(v.name):
+	case p.o.leavesOut(v.name):
 		return "by option", false, nil
-	case len(o.Views) > 0:
+	case len(p.o.Views) > 0:
 		return "not among the views of the options", false, nil
 	case v.kind == other && byLimit.MatchString(v.note):
 		return "", false, v.errorf("(%s %s) is not read: %s; give more with Options.MaxBytes", v.shapeString(), v.class, v.note)
@@ -158,7 +159,7 @@ func (p *plan) whyLeft(v *variable, o *Options) (why string, view bool, err erro
 	case v.kind == text:
 		return p.whyTextsLeft(v), false, nil
 	case v.kind == other:
-		return p.whyUnreadLeft(v, o)
+		return p.whyUnreadLeft(v)
 	case slices.Contains(labelNames, name):
 		return "classes that are not asked for", false, nil
 	case slices.Contains(maskNames, name):
@@ -176,18 +177,18 @@ func (p *plan) whyTextsLeft(v *variable) string {
 }
 
 // whyUnreadLeft is whyLeft for a variable of a kind that is not read.
-func (p *plan) whyUnreadLeft(v *variable, o *Options) (why string, view bool, err error) {
+func (p *plan) whyUnreadLeft(v *variable) (why string, view bool, err error) {
 	switch {
 	case v.namedAsView():
 		return v.note, true, nil
-	case namesIDs(v.name) && !o.NoIDs && isTextClass(v.class):
+	case namesIDs(v.name) && !p.o.NoIDs && isTextClass(v.class):
 		return "", false, v.errorf("(%s %s) cannot be read as ids: save numbers, or a table with a column of ids; or give "+
 			"Options.LeaveOut %s", v.shapeString(), v.class, v.name)
 	case p.holdsViews(v) != "":
 		return v.note + ", and it holds " + p.holdsViews(v), true, nil
 	case !isTextClass(v.class):
 		return v.note, p.hasRowPerSample(v), nil
-	case slices.Contains(labelNames, strings.ToLower(v.name)) && p.labels == nil && !o.NoLabels:
+	case slices.Contains(labelNames, strings.ToLower(v.name)) && p.labels == nil && !p.o.NoLabels:
 		return "", false, v.errorf("(%s %s) cannot be read as labels: save the classes as numbers, or give "+
 			"Options.Labels none", v.shapeString(), v.class)
 	}

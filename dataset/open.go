@@ -26,7 +26,7 @@ func Open(ctx context.Context, paths []string, o Options) (*Set, error) {
 		return nil, err
 	}
 	defer p.close()
-	set, err := p.read(&o)
+	set, err := p.read()
 	if err = p.unchanged(ctx, err); err != nil {
 		return nil, err
 	}
@@ -77,21 +77,23 @@ func Read(ctx context.Context, name string, r io.ReaderAt, size int64, o Options
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	p := &plan{name: baseName(name), lim: newLimits(&o)}
+	p := &plan{o: &o, data: 1, name: baseName(name), lim: newLimits(&o)}
 	s := &source{path: name, size: size, close: func() error { return nil }}
 	if err := s.list(r, &o, p.lim); err != nil {
 		return nil, named(name, err)
 	}
 	p.sources = []*source{s}
-	if err := p.choose(1, &o); err != nil {
+	if err := p.choose(); err != nil {
 		return nil, err
 	}
-	return p.read(&o)
+	return p.read()
 }
 
 // plan is what was found in the files and how it is going to be read.
 type plan struct {
+	o       *Options
 	sources []*source // data files, then the files of labels and mask
+	data    int       // the number of the files of data
 	name    string
 	views   []*variable
 	labels  []*variable
@@ -124,8 +126,8 @@ func (p *plan) close() {
 
 // newPlan opens the files and chooses. On error the files are closed, and the plan has what was found until then.
 func newPlan(paths []string, o *Options) (*plan, error) {
-	p := &plan{}
-	err := p.prepare(paths, o)
+	p := &plan{o: o}
+	err := p.prepare(paths)
 	if err != nil {
 		err = p.unchanged(o.ctx, err)
 		p.close()
@@ -151,15 +153,15 @@ func (j joined) Unwrap() []error { return j }
 // mostWrong is the largest number of files whose errors are told.
 const mostWrong = 10
 
-func (p *plan) prepare(paths []string, o *Options) error {
-	if err := o.check(); err != nil {
+func (p *plan) prepare(paths []string) error {
+	if err := p.o.check(); err != nil {
 		return err
 	}
-	files, err := expand(paths, o)
+	files, err := expand(paths, p.o)
 	if err != nil {
 		return err
 	}
-	p.lim = newLimits(o)
+	p.lim = newLimits(p.o)
 	p.name = baseName(strings.TrimRight(paths[0], `/\`))
 	p.left = append(p.left, files.left...)
 	var wrong []error
@@ -168,20 +170,20 @@ func (p *plan) prepare(paths []string, o *Options) error {
 		if len(files.files) > 1 {
 			as = roleByName(f)
 		}
-		if _, err := p.open(f, as, o); err != nil {
+		if _, err := p.open(f, as, p.o); err != nil {
 			if wrong = append(wrong, err); len(wrong) == mostWrong || p.lim.Spent() {
 				break
 			}
 		}
 	}
-	data := len(p.sources)
+	p.data = len(p.sources)
 	for _, x := range []struct {
 		path string
 		as   role
 		to   **source
-	}{{o.LabelsFile, roleLabels, &p.labelsFile}, {o.MaskFile, roleMask, &p.maskFile}} {
+	}{{p.o.LabelsFile, roleLabels, &p.labelsFile}, {p.o.MaskFile, roleMask, &p.maskFile}} {
 		if x.path != "" && !p.lim.Spent() {
-			if *x.to, err = p.open(x.path, x.as, o); err != nil {
+			if *x.to, err = p.open(x.path, x.as, p.o); err != nil {
 				wrong = append(wrong, err)
 			}
 		}
@@ -189,7 +191,7 @@ func (p *plan) prepare(paths []string, o *Options) error {
 	if len(wrong) > 0 {
 		return joined(wrong)
 	}
-	return p.choose(data, o)
+	return p.choose()
 }
 
 // roleByName is what a file among several is there for.
@@ -216,49 +218,18 @@ func (p *plan) open(path string, as role, o *Options) (*source, error) {
 	return s, err
 }
 
-// choose decides what the variables of the files are. The first of them, as many as data says, hold views.
-func (p *plan) choose(data int, o *Options) error {
+// choose decides what the variables of the files are.
+func (p *plan) choose() error {
 	for _, s := range p.sources {
 		p.notes = append(p.notes, s.notes...)
 	}
-	if err := p.chooseLabels(data, o); err != nil {
-		return err
-	}
-	if err := p.turnProved(data, o); err != nil {
-		return err
-	}
-	if err := p.checkShared(data, o, p.lim); err != nil {
-		return err
-	}
-	if err := p.checkColumns(data, o); err != nil {
-		return err
-	}
-	if err := p.checkParts(data, o); err != nil {
-		return err
-	}
-	if err := p.chooseIDs(o); err != nil {
-		return err
-	}
-	if err := p.chooseMask(data, o); err != nil {
-		return err
-	}
-	if err := p.chooseViews(data, o); err != nil {
-		return err
-	}
-	p.noteSources()
-	if err := p.joinFiles(data, o); err != nil {
-		return err
-	}
-	for _, step := range []func(*Options) error{p.settle, p.splitColumns, p.checkTable} {
-		if err := step(o); err != nil {
+	for _, step := range []func() error{p.chooseLabels, p.turnProved, p.checkShared, p.checkColumns, p.checkParts, p.chooseIDs,
+		p.chooseMask, p.chooseViews, p.joinFiles, p.settle, p.splitColumns, p.checkTable, p.orderMask, p.account} {
+		if err := step(); err != nil {
 			return err
 		}
 	}
-	if err := p.orderMask(); err != nil {
-		return err
-	}
-	p.warnOfUnknown(o)
-	return p.account(data, o)
+	return nil
 }
 
 // noteSources notes the file of each variable.
@@ -283,8 +254,8 @@ func (p *plan) noteSources() {
 }
 
 // checkTable looks for the views of the options in the tables.
-func (p *plan) checkTable(o *Options) error {
-	for _, t := range o.Table {
+func (p *plan) checkTable() error {
+	for _, t := range p.o.Table {
 		if !slices.ContainsFunc(p.views, func(v *variable) bool { return (v.fromTable || v.whole != nil) && v.name == t.Name }) {
 			return fmt.Errorf("dataset: %s: has no view %s of Options.Table", p.sources[0].path, t.Name)
 		}
@@ -293,34 +264,34 @@ func (p *plan) checkTable(o *Options) error {
 }
 
 // chooseLabels looks for labels in the data files and the file of labels.
-func (p *plan) chooseLabels(data int, o *Options) error {
-	for _, s := range p.sources[:data] {
-		vs, err := s.labelVariables(o)
+func (p *plan) chooseLabels() error {
+	for _, s := range p.sources[:p.data] {
+		vs, err := s.labelVariables(p.o)
 		if err != nil {
 			return err
 		}
 		p.labels = append(p.labels, vs...)
-		wanted := !o.NoLabels && o.Labels == "" && o.LabelsFile == ""
+		wanted := !p.o.NoLabels && p.o.Labels == "" && p.o.LabelsFile == ""
 		if len(vs) == 0 && s.role == roleLabels && wanted {
-			if err := p.labelsFrom(s, o); err != nil {
+			if err := p.labelsFrom(s, p.o); err != nil {
 				return err
 			}
 		}
 	}
 	if p.labelsFile != nil {
-		return p.labelsFrom(p.labelsFile, o)
+		return p.labelsFrom(p.labelsFile, p.o)
 	}
-	if o.Labels == "" || len(p.labels) > 0 {
+	if p.o.Labels == "" || len(p.labels) > 0 {
 		return nil
 	}
-	info, err := os.Stat(o.Labels)
+	info, err := os.Stat(p.o.Labels)
 	if err != nil || info.IsDir() {
 		return fmt.Errorf("dataset: %s: has no variable %s for the labels, nor is there a file of that name; it holds %s",
-			p.sources[0].path, o.Labels, p.sources[0].listing())
+			p.sources[0].path, p.o.Labels, p.sources[0].listing())
 	}
-	alone := *o
+	alone := *p.o
 	alone.Labels = ""
-	if p.labelsFile, err = p.open(o.Labels, roleLabels, &alone); err != nil {
+	if p.labelsFile, err = p.open(p.o.Labels, roleLabels, &alone); err != nil {
 		return err
 	}
 	return p.labelsFrom(p.labelsFile, &alone)
@@ -374,48 +345,48 @@ func mayBeLabels(vs []*variable) string {
 }
 
 // chooseMask looks for what says which views are present.
-func (p *plan) chooseMask(data int, o *Options) error {
+func (p *plan) chooseMask() error {
 	if p.maskFile != nil {
 		var err error
-		p.mask, err = p.maskFile.fileMask(o.Mask, o)
+		p.mask, err = p.maskFile.fileMask(p.o.Mask, p.o)
 		return err
 	}
-	for _, s := range p.sources[:data] {
-		if p.mask == nil && s.role == roleMask && s.csv && o.Mask == "" {
+	for _, s := range p.sources[:p.data] {
+		if p.mask == nil && s.role == roleMask && s.csv && p.o.Mask == "" {
 			var err error
 			if p.mask, err = s.tableMask(); err != nil {
 				return err
 			}
 		}
 		if p.mask == nil {
-			p.mask = s.maskVariable(o.Mask, o)
+			p.mask = s.maskVariable(p.o.Mask, p.o)
 		}
 		if p.index == nil {
 			p.index = s.indexVariables()
 		}
 	}
-	if o.Mask != "" && p.mask == nil {
-		return fmt.Errorf("dataset: %s: has no variable %s for the mask; it holds %s", p.sources[0].path, o.Mask,
+	if p.o.Mask != "" && p.mask == nil {
+		return fmt.Errorf("dataset: %s: has no variable %s for the mask; it holds %s", p.sources[0].path, p.o.Mask,
 			p.sources[0].listing())
 	}
 	return nil
 }
 
 // chooseViews takes the views of every data file.
-func (p *plan) chooseViews(data int, o *Options) error {
-	taken, names := p.noViews(o), o.Views
-	for _, s := range p.sources[:data] {
-		if data > 1 {
+func (p *plan) chooseViews() error {
+	taken, names := p.noViews(), p.o.Views
+	for _, s := range p.sources[:p.data] {
+		if p.data > 1 {
 			if s.onlyTaken(taken) {
 				continue // a file of labels or of a mask among the files of views
 			}
-			if s.role == roleLabels && (o.NoLabels || len(p.labels) > 0) && len(o.Views) == 0 {
+			if s.role == roleLabels && (p.o.NoLabels || len(p.labels) > 0) && len(p.o.Views) == 0 {
 				p.left = append(p.left, Omission{s.path, "file", "it has a name of classes, which other files give " +
 					"or the options do not want"})
 				s.vars, s.left = nil, nil
 				continue
 			}
-			if names = s.has(o.Views); len(o.Views) > 0 && len(names) == 0 {
+			if names = s.has(p.o.Views); len(p.o.Views) > 0 && len(names) == 0 {
 				continue
 			}
 		}
@@ -431,14 +402,14 @@ func (p *plan) chooseViews(data int, o *Options) error {
 	if err := checkViews(p.views); err != nil {
 		return err
 	}
-	for _, s := range p.sources[:data] {
+	for _, s := range p.sources[:p.data] {
 		s.nameFeatures(p.views)
 	}
-	return p.splitMatrix(o)
+	return p.splitMatrix()
 }
 
 // noViews marks the variables that serve as labels, mask, index or ids, and those that the options leave out.
-func (p *plan) noViews(o *Options) map[*variable]bool {
+func (p *plan) noViews() map[*variable]bool {
 	taken := map[*variable]bool{p.mask: true}
 	for _, v := range slices.Concat(p.labels, p.index) {
 		taken[v] = true
@@ -447,7 +418,7 @@ func (p *plan) noViews(o *Options) map[*variable]bool {
 	for _, s := range p.sources {
 		taken[s.ids] = true
 		for _, v := range s.vars {
-			taken[v] = taken[v] || !s.csv && o.leavesOut(v.name)
+			taken[v] = taken[v] || !s.csv && p.o.leavesOut(v.name)
 		}
 	}
 	delete(taken, nil)
@@ -482,7 +453,7 @@ func (s *source) has(names []string) []string {
 }
 
 // settle decides the orientation and compares the numbers of samples and views.
-func (p *plan) settle(o *Options) error {
+func (p *plan) settle() error {
 	labels := 0
 	for _, v := range p.labels {
 		labels = max(labels, v.labelLen())
@@ -498,7 +469,7 @@ func (p *plan) settle(o *Options) error {
 		return fmt.Errorf("dataset: %s: index lists %d views, but there are %d", p.sources[0].path, len(p.index),
 			len(p.views))
 	}
-	if o.Triplets {
+	if p.o.Triplets {
 		p.n, p.why = labels, "triplets"
 		for _, v := range p.views {
 			if !looksLikeTriplets([]*variable{v}) {
@@ -507,5 +478,5 @@ func (p *plan) settle(o *Options) error {
 		}
 		return nil
 	}
-	return p.orient(labels, o)
+	return p.orient(labels)
 }

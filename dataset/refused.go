@@ -60,7 +60,7 @@ func (j joined) Cure() (all [][2]string) {
 }
 
 // refuse sets the problem of a file of data with columns that are no features.
-func (c *csvFile) refuse(s *source, o *Options, lim *limits) {
+func (c *csvFile) refuse() {
 	var first error
 	var names []string
 	at, all := c.fields, len(c.roles.texts)+len(c.roles.features)
@@ -76,29 +76,29 @@ func (c *csvFile) refuse(s *source, o *Options, lim *limits) {
 		add(i, c.textError(i))
 	}
 	for _, f := range c.roles.features {
-		if len(names) > mostRefused || c.holdsTriplets(s, o) {
+		if len(names) > mostRefused || c.holdsTriplets() {
 			break
 		}
 		if !f.onehot {
-			add(f.column, c.checkFeature(f.column, s, o, lim))
+			add(f.column, c.checkFeature(f.column))
 		}
 	}
 	if len(names) == all {
 		names = nil
 	}
 	if first != nil {
-		s.problem = &refusedError{first, names}
+		c.s.problem = &refusedError{first, names}
 	}
 }
 
 // checkColumns returns the error of all columns of the data that are no features.
-func (p *plan) checkColumns(data int, o *Options) error {
+func (p *plan) checkColumns() error {
 	var first error
 	var names, where []string
 	hopeless := false
-	for _, s := range p.sources[:data] {
+	for _, s := range p.sources[:p.data] {
 		problem, ok := s.problem.(*refusedError)
-		if !ok || len(o.Views) > 0 && len(s.has(o.Views)) == 0 {
+		if !ok || len(p.o.Views) > 0 && len(s.has(p.o.Views)) == 0 {
 			continue
 		}
 		if first == nil {

@@ -202,7 +202,7 @@ func (s *RowSet) open(ctx context.Context, o *Options) error {
 		same.Views = append(same.Views, View{Name: r.Name, Rows: r.rows, Cols: r.cols, Features: r.Features})
 	}
 	p.n = s.Samples()
-	if err := p.readLabels(same, o); err != nil {
+	if err := p.readLabels(same); err != nil {
 		return err
 	}
 	var err error
