@@ -344,8 +344,7 @@ func (b *builder[T]) view(name string) (View, error) {
 // hugeError says that a whole number is too large for a value.
 func hugeError(x string, k int) error {
 	return fmt.Errorf("has the whole number %s as element %d (from 0, in the order of the file): floating-point numbers hold "+
-		"whole "+
-		"numbers up to 2^53; leave it out if it is an id, else convert it to float64 before saving", x, k)
+		"whole numbers up to 2^53; leave it out if it is an id, else convert it to float64 before saving", x, k)
 }
 
 func setValues[T elem.Float](x []T, f32 *[]float32, f64 *[]float64) {

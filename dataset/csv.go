@@ -357,8 +357,7 @@ func (c *csvFile) chooseDecimal() error {
 		c.comma = true
 	case decimal.line > 0 && !c.alone(decimal):
 		return fmt.Errorf("has %q in line %d and %q in line %d: numbers with a decimal comma and with a decimal point; write "+
-			"all alike, or say with "+
-			"Options.Decimal which it is", decimal.text, decimal.line, point.text, point.line)
+			"all alike, or say with Options.Decimal which it is", decimal.text, decimal.line, point.text, point.line)
 	}
 	if grouped.line == 0 || c.alone(grouped) {
 		return nil

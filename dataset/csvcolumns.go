@@ -192,7 +192,7 @@ func (c *csvFile) chooseFeatures(taken []bool) error {
 			c.roles.features = append(c.roles.features, csvFeature{column: i})
 		}
 	}
-	if c.s.problem = nil; c.s.role == roleData {
+	if c.s.refused = nil; c.s.role == roleData {
 		c.refuse()
 	}
 	return nil
@@ -228,8 +228,7 @@ func (c *csvFile) mayBeginWithIDs() bool {
 
 // isEmpty tells whether a column is what separators at the ends of all lines make: no name and no value.
 func (c *csvFile) isEmpty(i int) bool {
-	named := c.header != nil && c.header[i] != ""
-	return !named && i > 0 && c.seen[i]&^moreThanBits == missingField && (c.header != nil || i == c.fields-1)
+	return c.nameOf(i) == "" && i > 0 && c.seen[i]&^moreThanBits == missingField && (c.header != nil || i == c.fields-1)
 }
 
 // countsSamples tells whether every field of a column is the number of its record.
@@ -268,8 +267,7 @@ func (c *csvFile) textError(i int) error {
 			where, option)
 	case seen&dateField != 0 && seen&wordField == 0:
 		return fmt.Errorf("has dates in %s; turn them into numbers (days since a first one, the month, …), leave the column "+
-			"out with "+
-			"Options.LeaveOut %s, or give Options.IDs %[2]s if it names the samples", where, option)
+			"out with Options.LeaveOut %s, or give Options.IDs %[2]s if it names the samples", where, option)
 	}
 	turned := ""
 	if i == 0 {
@@ -308,8 +306,7 @@ func (c *csvFile) addOneHot(i int) error {
 		}
 		if len(texts) == maxCategories {
 			return fmt.Errorf("has more than %d different texts in %s, too many for features of 0 and 1; leave it out with "+
-				"Options.LeaveOut %s",
-				maxCategories, c.title(i), c.optionName(i))
+				"Options.LeaveOut %s", maxCategories, c.title(i), c.optionName(i))
 		}
 		texts[string(f)] = true
 		return c.lim.Take("texts", textBytes+int64(len(f)))
@@ -353,8 +350,7 @@ func (c *csvFile) stream(features []csvFeature, run func(int, []byte) error) err
 				if math.Abs(x) >= 1<<53 && roundsWhole(f, x) {
 					return fmt.Errorf("has the whole number %s in line %d, %s, which float64 rounds: it holds whole numbers up "+
 						"to 2^53; leave the column out with Options.LeaveOut %s, or give Options.IDs %[4]s, if it is an id, "+
-						"else write it with an exponent", short(f), line, c.title(feature.column),
-						c.optionName(feature.column))
+						"else write it with an exponent", short(f), line, c.title(feature.column), c.optionName(feature.column))
 				}
 			}
 			binary.LittleEndian.PutUint64(raw[8*k:], math.Float64bits(x))
@@ -436,7 +432,7 @@ func (c *csvFile) tableViews() error {
 	if len(rest) > 0 {
 		c.s.left = append(c.s.left, Omission{c.s.path, "columns " + someNames(slices.Compact(rest)), "in no view of the table"})
 	}
-	c.s.problem = nil // texts are in no view, which the columns that are left say
+	c.s.refused = nil // texts are in no view, which the columns that are left say
 	return nil
 }
 

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -80,13 +81,10 @@ func (l firstLine) names(h Header) bool {
 
 // judgeFirstLine says what the first record is, from the second, which is nil if there is none.
 func judgeFirstLine(first, second [][]byte) firstLine {
-	if second == nil {
-		if allWords(first) && len(first) > 1 {
-			return textLine
-		}
-		return sampleLine
-	}
-	if len(first) != len(second) {
+	switch {
+	case second == nil && len(first) > 1 && allWords(first):
+		return textLine
+	case len(first) != len(second):
 		return sampleLine
 	}
 	var c cells
@@ -309,16 +307,12 @@ func asTexts(record [][]byte) []string {
 // someNames lists names, the first twelve of them.
 func someNames(names []string) string {
 	const most = 12
-	shown := make([]string, 0, most+1)
-	for i, n := range names {
-		if i == most {
-			shown = append(shown, fmt.Sprintf("… (%d more)", len(names)-most))
-			break
-		}
-		if n == "" {
-			n = `""`
-		}
-		shown = append(shown, n)
+	shown := slices.Clone(names[:min(len(names), most)])
+	for i, n := range shown {
+		shown[i] = cmp.Or(n, `""`)
+	}
+	if more := len(names) - most; more > 0 {
+		shown = append(shown, fmt.Sprintf("… (%d more)", more))
 	}
 	return strings.Join(shown, ", ")
 }

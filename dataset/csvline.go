@@ -65,7 +65,8 @@ func quoted(s []byte, delimiter byte) (field, rest []byte, more bool) {
 	return one(s[:end]), rest, more
 }
 
-// closingQuote is the place of the quote that ends a field, which begins after another one; −1 without. A doubled quote ends none.
+// closingQuote is the place of the quote that ends a field, which begins after another one; −1 without. A doubled quote ends
+// none.
 func closingQuote(s []byte) int {
 	for at := 0; ; at += 2 {
 		k := bytes.IndexByte(s[at:], '"')

@@ -88,7 +88,7 @@ func (p *plan) turnProved() error {
 			if of == s || !s.headerHas(ids) || within(known[s], ids) {
 				continue
 			}
-			s.vars, s.left, s.ids, s.problem = nil, nil, nil, nil
+			s.vars, s.left, s.ids, s.refused = nil, nil, nil, nil
 			if err := s.text.assignTurned(); err != nil {
 				return named(s.path, err)
 			}

@@ -304,24 +304,26 @@ func pickRows[T elem.Float](x []T, from []int, cols int) []T {
 
 // pick returns the rows in another order; those below 0 are empty.
 func (c *CSR) pick(from []int) *CSR {
-	out := &CSR{RowPtr: make([]int, len(from)+1), Col: make([]int32, 0, len(c.Col))}
+	ptr := make([]int, len(from)+1)
 	for i, r := range from {
-		if r >= 0 {
-			lo, hi := c.RowPtr[r], c.RowPtr[r+1]
-			out.Col = append(out.Col, c.Col[lo:hi]...)
-			if c.Float32 != nil {
-				out.Float32 = append(out.Float32, c.Float32[lo:hi]...)
-			} else {
-				out.Float64 = append(out.Float64, c.Float64[lo:hi]...)
-			}
+		if ptr[i+1] = ptr[i]; r >= 0 {
+			ptr[i+1] += c.RowPtr[r+1] - c.RowPtr[r]
 		}
-		out.RowPtr[i+1] = len(out.Col)
 	}
-	if c.Float32 != nil && out.Float32 == nil {
-		out.Float32 = []float32{}
+	return &CSR{ptr, pickEntries(c.Col, c.RowPtr, from), pickEntries(c.Float32, c.RowPtr, from),
+		pickEntries(c.Float64, c.RowPtr, from)}
+}
+
+// pickEntries returns the entries of rows in another order; x is nil or has those that ptr counts.
+func pickEntries[T any](x []T, ptr, from []int) []T {
+	if x == nil {
+		return nil
 	}
-	if c.Float64 != nil && out.Float64 == nil {
-		out.Float64 = []float64{}
+	out := make([]T, 0, len(x))
+	for _, r := range from {
+		if r >= 0 {
+			out = append(out, x[ptr[r]:ptr[r+1]]...)
+		}
 	}
 	return out
 }

@@ -53,8 +53,7 @@ func (p *plan) accountFor(v *variable, used map[*variable]bool) error {
 		return nil
 	}
 	return v.errorf("(%s %s) looks like a view and is not read: %s; name the views with Options.Views, or give "+
-		"Options.LeaveOut %s",
-		v.shapeString(), v.class, why, v.name)
+		"Options.LeaveOut %s", v.shapeString(), v.class, why, v.name)
 }
 
 // accountForCell notes the elements of a cell that are not read, or the cell if none is.

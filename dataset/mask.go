@@ -115,10 +115,7 @@ func permutation(columns, names []string) []int {
 	to := make([]int, len(columns))
 	taken := make([]bool, len(names))
 	for i, c := range columns {
-		k := slices.Index(names, c)
-		if k < 0 {
-			k = slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, c) })
-		}
+		k := indexOfName(names, c, itself)
 		if k < 0 || taken[k] {
 			return nil
 		}

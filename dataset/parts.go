@@ -19,8 +19,11 @@ func (p *plan) checkShared() error {
 		return nil
 	}
 	defer p.lim.Reset(p.lim.Used())
-	looked := 0
-	first := map[string]csvColumn{} // of each name
+	type column struct {
+		of     *source
+		number int
+	}
+	looked, first := 0, map[string]column{} // of each name
 	for _, s := range p.sources[:p.data] {
 		if !s.withoutIDs() {
 			continue
@@ -29,37 +32,26 @@ func (p *plan) checkShared() error {
 			return named(s.path, err)
 		}
 		for i, name := range s.text.header {
-			here := csvColumn{s, i}
-			if here.hasRole(name, p.o) {
+			if s.text.hasRole(i, name) {
 				continue
 			}
 			at, ok := first[name]
 			if !ok {
-				first[name] = here
-			} else if looked++; looked <= mostShared && at.source != s && at.mayName(p.lim) && here.mayName(p.lim) {
+				first[name] = column{s, i}
+			} else if looked++; looked <= mostShared && at.of != s && at.of.text.checkID(at.number, false) == nil &&
+				s.text.checkID(i, false) == nil {
 				return fmt.Errorf("dataset: %s and %s have the column %s with a different value in each row: give "+
 					"Options.IDs %[3]s if it names the samples, Options.LeaveOut %[3]s if it is no feature, or Options.IDs "+
-					"none if the rows are in the same order", at.source.path, s.path, name)
+					"none if the rows are in the same order", at.of.path, s.path, name)
 			}
 		}
 	}
 	return nil
 }
 
-// csvColumn is a column of a table.
-type csvColumn struct {
-	source *source
-	number int
-}
-
 // hasRole reports whether the options or the name say what a column is.
-func (c csvColumn) hasRole(name string, o *Options) bool {
-	return name == "" || c.number == c.source.text.roles.label || o.leavesOut(name) || matches(o.OneHot, name)
-}
-
-// mayName reports whether a column has a different text or whole number in each row.
-func (c csvColumn) mayName(lim *limits) bool {
-	return c.source.text.checkID(c.number, false) == nil
+func (c *csvFile) hasRole(i int, name string) bool {
+	return name == "" || i == c.roles.label || c.o.leavesOut(name) || matches(c.o.OneHot, name)
 }
 
 // withoutIDs reports whether a source is a table with names of columns, enough rows to judge by, and no ids.

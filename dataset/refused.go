@@ -10,22 +10,11 @@ import (
 // mostRefused is the largest number of columns that an error lists.
 const mostRefused = 100
 
-// refusedError is the error that columns of tables are no features: the reason of the first one, and the names of all; nil: no
-// feature would be left without them.
-type refusedError struct {
-	error
+// refused are the columns of a table that are no features: the reason of the first one, and the names of all; nil: no feature
+// would be left without them.
+type refused struct {
+	first   error
 	columns []string
-}
-
-// Unwrap returns the error without the names.
-func (e *refusedError) Unwrap() error { return e.error }
-
-// Cure returns the options with which the files can be read.
-func (e *refusedError) Cure() [][2]string {
-	if e.columns == nil {
-		return nil
-	}
-	return [][2]string{{"Options.LeaveOut", strings.Join(e.columns, ",")}}
 }
 
 // curedError is an error with options with which the file can be read; nil: there are none.
@@ -87,7 +76,7 @@ func (c *csvFile) refuse() {
 		names = nil
 	}
 	if first != nil {
-		c.s.problem = &refusedError{first, names}
+		c.s.refused = &refused{first, names}
 	}
 }
 
@@ -97,28 +86,28 @@ func (p *plan) checkColumns() error {
 	var names, where []string
 	hopeless := false
 	for _, s := range p.sources[:p.data] {
-		problem, ok := s.problem.(*refusedError)
-		if !ok || len(p.o.Views) > 0 && len(s.has(p.o.Views)) == 0 {
+		if s.refused == nil || len(p.o.Views) > 0 && len(s.has(p.o.Views)) == 0 {
 			continue
 		}
 		if first == nil {
-			first = named(s.path, problem.error)
+			first = named(s.path, s.refused.first)
 		}
-		for _, name := range problem.columns {
+		for _, name := range s.refused.columns {
 			hopeless = hopeless || strings.Contains(name, ",")
 			if !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}
-		hopeless = hopeless || problem.columns == nil
-		where = append(where, fmt.Sprintf("%s of %s", strings.Join(problem.columns, ", "), s.path))
+		hopeless = hopeless || s.refused.columns == nil
+		where = append(where, fmt.Sprintf("%s of %s", strings.Join(s.refused.columns, ", "), s.path))
 	}
 	if first == nil || hopeless || len(names) > mostRefused {
 		return first
 	}
+	all := strings.Join(names, ",")
 	if len(names) > 1 {
-		first = fmt.Errorf("%w. No features are: %s. Options.LeaveOut %s leaves all of them out",
-			first, strings.Join(where, "; "), strings.Join(names, ","))
+		first = fmt.Errorf("%w. No features are: %s. Options.LeaveOut %s leaves all of them out", first,
+			strings.Join(where, "; "), all)
 	}
-	return &refusedError{first, names}
+	return &curedError{first, [][2]string{{"Options.LeaveOut", all}}}
 }

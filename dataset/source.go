@@ -39,7 +39,7 @@ type source struct {
 	ids      *variable  // what names the samples
 	idsAsked bool       // whether a CSV file has them in the column that the options name
 	idList   []string   // what they are, once they are read
-	problem  error      // why a CSV file cannot be read as data, a *refusedError
+	refused  *refused   // the columns of a CSV file that are no features; nil: none
 	left     []Omission // columns that are not read
 }
 
