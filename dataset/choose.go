@@ -265,22 +265,20 @@ func checkViews(vs []*variable) error {
 
 // labelVariables are those that hold the labels: a vector, a matrix with one 1 in each row, or a cell of vectors.
 func (s *source) labelVariables(o *Options) ([]*variable, error) {
-	if o.NoLabels || o.LabelsFile != "" {
+	switch {
+	case o.NoLabels || o.LabelsFile != "":
 		return nil, nil
-	}
-	if s.csv && s.csvLabels != nil {
+	case s.csvLabels != nil:
 		return []*variable{s.csvLabels}, nil
 	}
-	if o.Labels != "" {
-		v := s.find(o.Labels)
-		if v == nil || s.csv {
-			return nil, nil // another file may have it
-		}
-		return v.labelVectors()
-	}
 	v := s.firstNamed(labelNames, func(v *variable) bool { return v.isLabels() && !o.leavesOut(v.name) })
+	if o.Labels != "" {
+		if v = s.find(o.Labels); s.csv {
+			v = nil
+		}
+	}
 	if v == nil {
-		return nil, nil
+		return nil, nil // another file may have it
 	}
 	return v.labelVectors()
 }

@@ -427,15 +427,14 @@ func (p *plan) noViews() map[*variable]bool {
 
 // onlyTaken tells whether a file among several is there for labels or mask: what else it holds is a number for each sample.
 func (s *source) onlyTaken(taken map[*variable]bool) bool {
+	base := strings.ToLower(s.base())
+	usual := slices.Contains(labelNames, base) || slices.Contains(maskNames, base)
 	some := false
 	for _, v := range s.vars {
-		switch {
-		case taken[v], v.asText != nil && taken[v.asText]:
+		if taken[v] || v.asText != nil && taken[v.asText] {
 			some = true
-		default:
-			if !slices.Contains(append(labelNames, maskNames...), strings.ToLower(s.base())) {
-				return false
-			}
+		} else if !usual {
+			return false
 		}
 	}
 	return some
@@ -443,13 +442,7 @@ func (s *source) onlyTaken(taken map[*variable]bool) bool {
 
 // has keeps the names that the file has.
 func (s *source) has(names []string) []string {
-	var out []string
-	for _, n := range names {
-		if s.find(n) != nil {
-			out = append(out, n)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return s.find(name) == nil })
 }
 
 // settle decides the orientation and compares the numbers of samples and views.

@@ -65,13 +65,16 @@ const (
 // base is the file's name without folder and endings.
 func (s *source) base() string { return baseName(s.path) }
 
+// dataEndings are the endings of files that are read.
+var dataEndings = []string{".csv", ".tsv", ".txt", ".npy", ".npz", ".mat", ".h5", ".hdf5", ".h5ad", ".h5mu", ".safetensors",
+	".parquet"}
+
 func baseName(path string) string {
 	if isAddress(path) {
 		path = shownAddress(path)
 	}
 	b := filepath.Base(path)
-	for _, end := range []string{".gz", ".csv", ".tsv", ".txt", ".npy", ".npz", ".mat", ".h5", ".hdf5", ".h5ad", ".h5mu",
-		".safetensors", ".parquet", ".dat"} {
+	for _, end := range slices.Concat([]string{".gz"}, dataEndings, []string{".dat"}) {
 		if len(b) > len(end) && strings.EqualFold(b[len(b)-len(end):], end) {
 			b = b[:len(b)-len(end)]
 		}
@@ -378,16 +381,8 @@ func unopened(path, name string, err error) error {
 // IsDataName reports whether a file of this name in a folder is read as data. Its ending decides, because folders also hold
 // notes and scripts.
 func IsDataName(name string) bool {
-	if strings.HasPrefix(name, ".") {
-		return false
-	}
 	name = strings.TrimSuffix(strings.ToLower(name), ".gz")
-	if strings.HasPrefix(name, "readme") {
-		return false
-	}
-	endings := []string{".npz", ".npy", ".mat", ".h5", ".hdf5", ".h5ad", ".h5mu", ".safetensors", ".parquet", ".csv", ".tsv",
-		".txt"}
-	return slices.Contains(endings, filepath.Ext(name))
+	return !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "readme") && slices.Contains(dataEndings, filepath.Ext(name))
 }
 
 // compareNumeric orders names so that X10 comes after X9.
