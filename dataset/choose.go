@@ -197,7 +197,7 @@ func (v *variable) members() ([]*variable, error) {
 	return v.cells, nil
 }
 
-// isCellOf tells whether a variable is a cell all elements of which suit.
+// isCellOf reports whether a variable is a cell whose elements all suit.
 func (v *variable) isCellOf(suits func(*variable) bool) bool {
 	return v.kind == cell && len(v.cells) > 0 && !slices.ContainsFunc(v.cells, func(c *variable) bool { return !suits(c) })
 }
@@ -306,16 +306,6 @@ func (v *variable) labelVectors() ([]*variable, error) {
 		return []*variable{v.asText}, nil
 	}
 	return []*variable{v}, nil
-}
-
-// maskVariable is the n×V matrix of the views present, or nil.
-func (s *source) maskVariable(name string, o *Options) *variable {
-	if name != "" {
-		return s.find(name)
-	}
-	return s.firstNamed(maskNames, func(v *variable) bool {
-		return (v.kind == numeric || v.kind == sparse) && len(v.dims) == 2 && !o.leavesOut(v.name)
-	})
 }
 
 // indexVariables are the lists of the samples present in each view, or nil.

@@ -4,8 +4,7 @@ import (
 	"bytes"
 )
 
-// splitFields appends the fields of a line to dst. A delimiter of ' ' stands for any number of blanks. Quotes are
-// removed.
+// splitFields appends the fields of a line to dst. A delimiter of ' ' stands for any number of blanks. Quotes are removed.
 func splitFields(dst [][]byte, line []byte, delimiter byte) [][]byte {
 	for more := true; more; {
 		var field []byte

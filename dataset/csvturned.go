@@ -123,12 +123,18 @@ func (p *plan) rowIDs() (map[*source]map[string]bool, error) {
 		if err != nil {
 			return nil, err
 		}
-		known[s] = map[string]bool{}
-		for _, id := range ids {
-			known[s][id] = true
-		}
+		known[s] = setOf(ids)
 	}
 	return known, nil
+}
+
+// setOf has the different ones of some names.
+func setOf(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
 }
 
 // headerHas tells whether the names of the columns are all among some ids, or all of these ids among the names. Names that are

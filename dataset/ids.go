@@ -346,25 +346,31 @@ func joinIDs(lists [][]string, only map[string]bool) *join {
 			j.rows[k][i] = to
 		}
 	}
-	for k, rows := range j.rows {
-		has, kept := make([]bool, len(j.ids)), 0
-		for _, to := range rows {
-			if to >= 0 {
-				j.moved[k] = j.moved[k] || to != kept
-				has[to] = true
-				kept++
-			}
-		}
-		for i, h := range has {
-			if !h {
-				j.lack[k] = append(j.lack[k], i)
-			}
-		}
-		if j.same = j.same && !j.moved[k] && len(j.lack[k]) == 0; !j.moved[k] && len(rows) == len(j.ids) {
-			j.rows[k] = nil
-		}
+	for k := range lists {
+		j.compare(k)
 	}
 	return j
+}
+
+// compare notes what list k lacks, and whether it has the samples in their order.
+func (j *join) compare(k int) {
+	has, kept := make([]bool, len(j.ids)), 0
+	for _, to := range j.rows[k] {
+		if to >= 0 {
+			j.moved[k] = j.moved[k] || to != kept
+			has[to] = true
+			kept++
+		}
+	}
+	for i, h := range has {
+		if !h {
+			j.lack[k] = append(j.lack[k], i)
+		}
+	}
+	j.same = j.same && !j.moved[k] && kept == len(j.ids)
+	if !j.moved[k] && len(j.rows[k]) == len(j.ids) {
+		j.rows[k] = nil
+	}
 }
 
 // identity are the numbers from 0 to before n.

@@ -125,20 +125,18 @@ func (p *plan) countedViews(with []*source, others bool) []*source {
 // samples, nil if no file of data has ids: what a file of labels has beside the samples of the data does no harm.
 func (p *plan) dataFirst(with []*source) (known map[string]bool) {
 	var views, others []*source
+	var ids []string
 	for _, s := range with {
-		if !slices.Contains(p.sources[:p.data], cmp.Or(s.of, s)) || !p.holdsView(s) {
+		if slices.Contains(p.sources[:p.data], cmp.Or(s.of, s)) && p.holdsView(s) {
+			views, ids = append(views, s), append(ids, s.idList...)
+		} else {
 			others = append(others, s)
-			continue
-		}
-		if views = append(views, s); known == nil {
-			known = make(map[string]bool, len(s.idList))
-		}
-		for _, id := range s.idList {
-			known[id] = true
 		}
 	}
 	copy(with, append(views, others...))
-	wholeFirst(with)
+	if wholeFirst(with); len(ids) > 0 {
+		known = setOf(ids)
+	}
 	return known
 }
 
@@ -272,10 +270,7 @@ func placeRows(v *View, b *badValues, rows []int, n int, lim *limits) error {
 	if b.hasInf {
 		b.infR = rows[b.infR]
 	}
-	from := make([]int, n)
-	for i := range from {
-		from[i] = -1
-	}
+	from := slices.Repeat([]int{-1}, n)
 	for i, to := range rows {
 		from[to] = i
 	}

@@ -11,16 +11,7 @@ import (
 // account goes through what is in the files and is not read. What looks like a view is an error unless the options name it.
 func (p *plan) account() error {
 	p.warnOfUnknown()
-	used := map[*variable]bool{p.mask: true}
-	for _, v := range slices.Concat(p.views, p.labels, p.index) {
-		used[v] = true
-		used[v.asText], used[v.namedBy], used[v.whole] = true, true, true
-	}
-	for _, s := range p.sources {
-		if s.ids != nil {
-			used[s.ids] = true
-		}
-	}
+	used := p.served()
 	for _, s := range p.sources[:p.data] {
 		if s.annData {
 			p.left = append(p.left, s.annLeft(used, p.o)...)
@@ -139,7 +130,7 @@ func byChoice(v *variable, o *Options) string {
 // byLimit finds what a reader left alone for lack of memory.
 var byLimit = regexp.MustCompile(`limit of memory|MaxBytes|never written`)
 
-// whyLeft tells why a variable is not read. One that has to be read is an error.
+// whyLeft returns why a variable is not read. One that has to be read is an error.
 func (p *plan) whyLeft(v *variable) (why string, err error) {
 	name := strings.ToLower(v.name)
 	switch {

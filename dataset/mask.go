@@ -7,37 +7,33 @@ import (
 	"strings"
 )
 
-// fileMask is the mask in a file that is there for it.
-func (s *source) fileMask(name string, o *Options) (*variable, error) {
-	if s.csv {
-		return s.tableMask()
-	}
-	v := s.maskVariable(name, o)
-	if v == nil && len(s.vars) == 1 {
-		v = s.vars[0]
-	}
-	if v == nil {
-		return nil, fmt.Errorf("dataset: %s: holds no mask, but %s", s.path, s.listing())
-	}
-	return v, nil
-}
-
-// tableMask is the mask in a table: all of its columns but the ids.
-func (s *source) tableMask() (*variable, error) {
-	var mask *variable
-	for _, v := range s.vars {
-		switch {
-		case v == s.ids:
-		case v.kind == text:
-			return nil, fmt.Errorf("dataset: %s: has texts in %s; a mask has a column of 0 and 1 for each view, and may have "+
-				"one of ids that are all different: mend it, or leave the column out with Options.LeaveOut %s", s.path,
-				titleOfName(v.name), strings.TrimPrefix(v.name, "column "))
-		default:
-			mask = v
+// maskIn returns the mask in a file: the matrix of the name that options give or of a usual name, nil without. alone says that
+// the file is there for it: then it is the only variable, in a table all columns but the ids, and without one there is an error.
+func (s *source) maskIn(o *Options, alone bool) (mask *variable, err error) {
+	switch {
+	case s.csv && alone:
+		for _, v := range s.vars {
+			if v != s.ids && v.kind == text {
+				return nil, fmt.Errorf("dataset: %s: has texts in %s; a mask has a column of 0 and 1 for each view, and may "+
+					"have one of ids that are all different: mend it, or leave the column out with Options.LeaveOut %s", s.path,
+					titleOfName(v.name), strings.TrimPrefix(v.name, "column "))
+			}
+			if v != s.ids {
+				mask = v
+			}
 		}
+	case o.Mask != "":
+		mask = s.find(o.Mask)
+	default:
+		mask = s.firstNamed(maskNames, func(v *variable) bool {
+			return (v.kind == numeric || v.kind == sparse) && len(v.dims) == 2 && !o.leavesOut(v.name)
+		})
 	}
-	if mask == nil {
-		return nil, fmt.Errorf("dataset: %s: holds no mask, but %s", s.path, s.listing())
+	if mask == nil && alone {
+		if s.csv || len(s.vars) != 1 {
+			return nil, fmt.Errorf("dataset: %s: holds no mask, but %s", s.path, s.listing())
+		}
+		mask = s.vars[0]
 	}
 	return mask, nil
 }
@@ -135,6 +131,17 @@ func countsRows(ids []string) bool {
 		return true
 	}
 	return count(0) || count(1)
+}
+
+// readGivenMask reads the mask that the files have, nil without.
+func (p *plan) readGivenMask() ([][]bool, error) {
+	switch {
+	case p.mask != nil:
+		return p.readPresent()
+	case p.index != nil:
+		return readIndex(p.index, p.n, p.lim)
+	}
+	return nil, nil
 }
 
 // readPresent turns the matrix of zeros and ones of the plan, samples by views, into a mask.

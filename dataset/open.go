@@ -36,16 +36,10 @@ func Open(ctx context.Context, paths []string, o Options) (*Set, error) {
 // turns tells whether a variable is read the other way round.
 func (p *plan) turns(v *variable) bool { return p.turned && !v.transposed }
 
-// unchanged returns an error if a file has been written since it was opened, in place of one of reading, which may come from
-// that; else that one. A reading that was called off stays so; one that came to its end does not count if a file was changed.
+// unchanged is [source.blamed] for all files: the first one that was changed counts.
 func (p *plan) unchanged(ctx context.Context, reading error) error {
-	if calledOff(ctx, reading) {
-		return reading
-	}
-	for _, s := range p.sources {
-		if err := s.unchanged(); err != nil {
-			return err
-		}
+	for _, s := range slices.Backward(p.sources) {
+		reading = s.blamed(ctx, reading)
 	}
 	return reading
 }
@@ -345,21 +339,16 @@ func mayBeLabels(vs []*variable) string {
 }
 
 // chooseMask looks for what says which views are present.
-func (p *plan) chooseMask() error {
+func (p *plan) chooseMask() (err error) {
 	if p.maskFile != nil {
-		var err error
-		p.mask, err = p.maskFile.fileMask(p.o.Mask, p.o)
+		p.mask, err = p.maskFile.maskIn(p.o, true)
 		return err
 	}
 	for _, s := range p.sources[:p.data] {
-		if p.mask == nil && s.role == roleMask && s.csv && p.o.Mask == "" {
-			var err error
-			if p.mask, err = s.tableMask(); err != nil {
+		if p.mask == nil {
+			if p.mask, err = s.maskIn(p.o, s.role == roleMask && s.csv && p.o.Mask == ""); err != nil {
 				return err
 			}
-		}
-		if p.mask == nil {
-			p.mask = s.maskVariable(p.o.Mask, p.o)
 		}
 		if p.index == nil {
 			p.index = s.indexVariables()
@@ -374,7 +363,12 @@ func (p *plan) chooseMask() error {
 
 // chooseViews takes the views of every data file.
 func (p *plan) chooseViews() error {
-	taken, names := p.noViews(), p.o.Views
+	taken, names := p.served(), p.o.Views
+	for _, s := range p.sources {
+		for _, v := range s.vars {
+			taken[v] = taken[v] || !s.csv && p.o.leavesOut(v.name)
+		}
+	}
 	for _, s := range p.sources[:p.data] {
 		if p.data > 1 {
 			if s.onlyTaken(taken) {
@@ -408,21 +402,17 @@ func (p *plan) chooseViews() error {
 	return p.splitMatrix()
 }
 
-// noViews marks the variables that serve as labels, mask, index or ids, and those that the options leave out.
-func (p *plan) noViews() map[*variable]bool {
-	taken := map[*variable]bool{p.mask: true}
-	for _, v := range slices.Concat(p.labels, p.index) {
-		taken[v] = true
-		taken[v.asText] = true
+// served marks the variables that serve as views, labels, mask, index or ids.
+func (p *plan) served() map[*variable]bool {
+	used := map[*variable]bool{p.mask: true}
+	for _, v := range slices.Concat(p.views, p.labels, p.index) {
+		used[v], used[v.asText], used[v.namedBy], used[v.whole] = true, true, true, true
 	}
 	for _, s := range p.sources {
-		taken[s.ids] = true
-		for _, v := range s.vars {
-			taken[v] = taken[v] || !s.csv && p.o.leavesOut(v.name)
-		}
+		used[s.ids] = true
 	}
-	delete(taken, nil)
-	return taken
+	delete(used, nil)
+	return used
 }
 
 // onlyTaken tells whether a file among several is there for labels or mask: what else it holds is a number for each sample.
@@ -459,8 +449,7 @@ func (p *plan) settle() error {
 		}
 	}
 	if p.index != nil && len(p.index) != len(p.views) {
-		return fmt.Errorf("dataset: %s: index lists %d views, but there are %d", p.sources[0].path, len(p.index),
-			len(p.views))
+		return fmt.Errorf("dataset: %s: index lists %d views, but there are %d", p.sources[0].path, len(p.index), len(p.views))
 	}
 	if p.o.Triplets {
 		p.n, p.why = labels, "triplets"

@@ -54,14 +54,8 @@ func (p *plan) readRaw() (*rawSet, error) {
 	if p.joined != nil {
 		r.set.IDs = p.joined.ids
 	}
-	switch {
-	case p.mask != nil:
-		r.mask, err = p.readPresent()
-	case p.index != nil:
-		r.fromIndex = true
-		r.mask, err = readIndex(p.index, p.n, p.lim)
-	}
-	if err != nil {
+	r.fromIndex = p.mask == nil && p.index != nil
+	if r.mask, err = p.readGivenMask(); err != nil {
 		return nil, err
 	}
 	joined, err := p.joinedMask(len(p.views))

@@ -199,13 +199,7 @@ func (s *RowSet) open(ctx context.Context, o *Options) error {
 		return err
 	}
 	var err error
-	switch {
-	case p.mask != nil:
-		s.Present, err = p.readPresent()
-	case p.index != nil:
-		s.Present, err = readIndex(p.index, p.n, p.lim)
-	}
-	if err == nil && o.MissingRows {
+	if s.Present, err = p.readGivenMask(); err == nil && o.MissingRows {
 		err = s.findMissing(ctx)
 	}
 	if err != nil {
@@ -271,7 +265,7 @@ func (s *RowSet) view(ctx context.Context, v *variable, o *Options) (*Rows, erro
 		}
 	}
 	if v.whole != nil {
-		r.choose(v.pick)
+		r.pick, r.cols, r.Features = v.pick, len(v.pick), v.pickNames(r.Features)
 	}
 	turned := in.colMajor != p.turns(in)
 	if done, err := s.inPlace(r, in, p.of[v], turned, o); done || err != nil {
@@ -331,19 +325,6 @@ func (s *RowSet) rowShape(v, in *variable) (rows, cols int, err error) {
 		rows, cols = cols, rows
 	}
 	return rows, cols, nil
-}
-
-// choose makes some columns of the array the features of the view.
-func (r *Rows) choose(pick []int) {
-	r.pick, r.cols = pick, len(pick)
-	if r.Features == nil {
-		return
-	}
-	all := r.Features
-	r.Features = make([]string, len(pick))
-	for k, j := range pick {
-		r.Features[k] = all[j]
-	}
 }
 
 // why says what keeps a variable from being read where it lies.

@@ -133,19 +133,14 @@ func openFile(path string, as role) (*source, error) {
 
 // blamed returns an error if the file has been written since it was opened, in place of one of reading, nil too; else that
 // one. A half line or a wrong checksum may come from who writes the file at the same time, and is no fault in its content. A
-// reading that was called off stays so.
+// reading that failed after its context was done stays so. A nil context is never done.
 func (s *source) blamed(ctx context.Context, reading error) error {
-	if !calledOff(ctx, reading) {
+	if reading == nil || ctx == nil || ctx.Err() == nil {
 		if err := s.unchanged(); err != nil {
 			return err
 		}
 	}
 	return reading
-}
-
-// calledOff tells whether a reading has failed after its context was done. A nil context is never done.
-func calledOff(ctx context.Context, reading error) bool {
-	return reading != nil && ctx != nil && ctx.Err() != nil
 }
 
 // unchanged returns an error if the file has been written since it was opened: what was read before and after that belongs to

@@ -73,18 +73,22 @@ func (p *plan) splitColumns() error {
 	return nil
 }
 
+// pickNames returns the names of the columns of a part, of all names; nil without.
+func (v *variable) pickNames(all []string) (names []string) {
+	if all != nil {
+		for _, j := range v.pick {
+			names = append(names, all[j])
+		}
+	}
+	return names
+}
+
 // pickColumns takes the columns of a part from the whole matrix, which is not used any more.
 func pickColumns(v *variable, view *View, bad *badValues, lim *limits) error {
-	part := View{Name: v.name, Rows: view.Rows, Cols: len(v.pick)}
+	part := View{Name: v.name, Rows: view.Rows, Cols: len(v.pick), Features: v.pickNames(view.Features)}
 	held := view.Bytes()
 	if err := lim.Take("some columns of "+v.whole.name, min(held, 8*int64(part.Rows)*int64(part.Cols))); err != nil {
 		return err
-	}
-	if view.Features != nil {
-		part.Features = make([]string, len(v.pick))
-		for k, j := range v.pick {
-			part.Features[k] = view.Features[j]
-		}
 	}
 	if view.Sparse != nil {
 		to := slices.Repeat([]int32{-1}, view.Cols)
