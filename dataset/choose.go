@@ -111,10 +111,9 @@ func (s *source) noViews(cells, matrices []*variable) error {
 // firstNamed returns the suitable variable with the first of the names, compared in lower case; nil without one.
 func (s *source) firstNamed(names []string, suits func(v *variable) bool) *variable {
 	for _, name := range names {
-		for _, v := range s.vars {
-			if strings.ToLower(v.name) == name && suits(v) {
-				return v
-			}
+		named := func(v *variable) bool { return strings.ToLower(v.name) == name && suits(v) }
+		if k := slices.IndexFunc(s.vars, named); k >= 0 {
+			return s.vars[k]
 		}
 	}
 	return nil
@@ -144,15 +143,15 @@ func (s *source) viewsByShape(taken map[*variable]bool) (cells, matrices []*vari
 // unreadableView returns the first variable that is meant as a view and cannot be read as one; nil without one. alone says that
 // the file has no other candidate.
 func (s *source) unreadableView(alone bool) *variable {
-	for _, v := range s.vars {
+	k := slices.IndexFunc(s.vars, func(v *variable) bool {
 		usual := v.namedAsView()
-		unread := v.kind == other && (usual || len(s.vars) == 1 && !isTextClass(v.class))
-		cube := v.kind == numeric && len(v.dims) > 2 && (usual || alone)
-		if unread || cube {
-			return v
-		}
+		return v.kind == other && (usual || len(s.vars) == 1 && !isTextClass(v.class)) ||
+			v.kind == numeric && len(v.dims) > 2 && (usual || alone)
+	})
+	if k < 0 {
+		return nil
 	}
-	return nil
+	return s.vars[k]
 }
 
 // namedAsView reports whether a variable has the usual name of a view, with or without a number.

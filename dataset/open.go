@@ -363,12 +363,7 @@ func (p *plan) chooseMask() (err error) {
 
 // chooseViews takes the views of every data file.
 func (p *plan) chooseViews() error {
-	taken, names := p.served(), p.o.Views
-	for _, s := range p.sources {
-		for _, v := range s.vars {
-			taken[v] = taken[v] || !s.csv && p.o.leavesOut(v.name)
-		}
-	}
+	taken, names := p.noViews(), p.o.Views
 	for _, s := range p.sources[:p.data] {
 		if p.data > 1 {
 			if s.onlyTaken(taken) {
@@ -413,6 +408,17 @@ func (p *plan) served() map[*variable]bool {
 	}
 	delete(used, nil)
 	return used
+}
+
+// noViews marks the variables that serve for something, and those that the options leave out.
+func (p *plan) noViews() map[*variable]bool {
+	taken := p.served()
+	for _, s := range p.sources {
+		for _, v := range s.vars {
+			taken[v] = taken[v] || !s.csv && p.o.leavesOut(v.name)
+		}
+	}
+	return taken
 }
 
 // onlyTaken tells whether a file among several is there for labels or mask: what else it holds is a number for each sample.
