@@ -78,10 +78,9 @@ func (p *plan) withModalities() []*source {
 }
 
 // wholeFirst puts a MuData file before its modalities, so that its samples keep their order.
-func wholeFirst(sources []*source, lists [][]string) {
+func wholeFirst(sources []*source) {
 	k := slices.IndexFunc(sources, func(s *source) bool { return len(s.modalities) > 0 })
 	for ; k > 0; k-- {
 		sources[k], sources[k-1] = sources[k-1], sources[k]
-		lists[k], lists[k-1] = lists[k-1], lists[k]
 	}
 }

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -70,17 +71,12 @@ const blockEntries = 1 << 13
 var errMore = errors.New("holds more elements than its shape")
 
 // newBuilder prepares a view of rows×cols. Their product is known to fit.
-func newBuilder[T elem.Float](v *variable, rows, cols int, turned bool, st storage, lim *limits) (*builder[T], error) {
+func newBuilder[T elem.Float](v *variable, rows, cols int, turned bool, o *Options, lim *limits) (*builder[T], error) {
 	b := &builder[T]{rows: rows, cols: cols, turned: turned, typ: v.typ, lim: lim, most: math.MaxInt}
-	switch {
-	case st.Storage == AllSparse:
-		b.asCSR = true
-	case st.Storage == SparseIfSmaller || (st.Storage == AsStored && v.kind == sparse):
-		b.asCSR = true
-		if st.Storage == SparseIfSmaller {
-			b.most = int(st.share * float64(rows) * float64(cols))
-		}
+	if o.Storage == SparseIfSmaller {
+		b.most = int(cmp.Or(o.SparseShare, defaultSparseShare) * float64(rows) * float64(cols))
 	}
+	b.asCSR = o.Storage == AllSparse || o.Storage == SparseIfSmaller || o.Storage == AsStored && v.kind == sparse
 	if b.asCSR {
 		if err := checkSparseShape(v, rows, cols, lim); err != nil {
 			return nil, err
@@ -172,9 +168,6 @@ func (b *builder[T]) add(off int, raw []byte) error {
 			if err := b.put(r, c, value); err != nil {
 				return err
 			}
-			if !b.asCSR { // it has just become dense: the rest of the run goes there
-				return b.addDense(off+i+1, x[i+1:])
-			}
 		}
 	}
 	return nil
@@ -189,16 +182,6 @@ func (b *builder[T]) noteRounding(off int, raw []byte) {
 	default:
 		b.round.rows(off, raw, b.typ.Kind)
 	}
-}
-
-// addDense stores decoded elements in a view that turned dense while a run was being read.
-func (b *builder[T]) addDense(off int, x []T) error {
-	if b.turned {
-		scatter(b.dense, x, off, b.rows, b.cols)
-	} else {
-		copy(b.dense[off:], x)
-	}
-	return nil
 }
 
 // scatter writes elements that run along the columns of the view.
@@ -344,8 +327,7 @@ func (b *builder[T]) view(name string) (View, error) {
 // hugeError says that a whole number is too large for a value.
 func hugeError(x string, k int) error {
 	return fmt.Errorf("has the whole number %s as element %d (from 0, in the order of the file): floating-point numbers hold "+
-		"whole "+
-		"numbers up to 2^53; leave it out if it is an id, else convert it to float64 before saving", x, k)
+		"whole numbers up to 2^53; leave it out if it is an id, else convert it to float64 before saving", x, k)
 }
 
 func setValues[T elem.Float](x []T, f32 *[]float32, f64 *[]float64) {

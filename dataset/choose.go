@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -20,15 +21,8 @@ var (
 
 // find returns the variable of a name: exactly, else without regard to case, else the element X{2} of a cell, else nil.
 func (s *source) find(name string) *variable {
-	for _, v := range s.vars {
-		if v.name == name {
-			return v
-		}
-	}
-	for _, v := range s.vars {
-		if strings.EqualFold(v.name, name) {
-			return v
-		}
+	if k := indexOfName(s.vars, name, func(v *variable) string { return v.name }); k >= 0 {
+		return s.vars[k]
 	}
 	if s.annData && !strings.HasPrefix(name, "obs/") {
 		return s.find("obs/" + name)
@@ -42,26 +36,27 @@ func (s *source) find(name string) *variable {
 	return nil
 }
 
+// indexOfName is the index of what has a name: exactly, else without regard to case, else −1.
+func indexOfName[E any](in []E, name string, nameOf func(E) string) int {
+	if k := slices.IndexFunc(in, func(e E) bool { return nameOf(e) == name }); k >= 0 {
+		return k
+	}
+	return slices.IndexFunc(in, func(e E) bool { return strings.EqualFold(nameOf(e), name) })
+}
+
+// itself is the name of a name.
+func itself(name string) string { return name }
+
 // listing names the variables with their shapes, for errors.
 func (s *source) listing() string {
 	if s.columns != "" {
 		return s.columns
 	}
-	if len(s.vars) == 0 {
-		return "nothing"
-	}
-	var b strings.Builder
+	all := make([]string, len(s.vars))
 	for i, v := range s.vars {
-		if i == 12 {
-			fmt.Fprintf(&b, " and %d more", len(s.vars)-i)
-			break
-		}
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "%s (%s %s)", v.name, v.shapeString(), v.class)
+		all[i] = fmt.Sprintf("%s (%s %s)", v.name, v.shapeString(), v.class)
 	}
-	return b.String()
+	return cmp.Or(someNames(all), "nothing")
 }
 
 // views chooses the variables that hold the views. taken are those that serve as labels, mask or index.
@@ -101,11 +96,8 @@ func (s *source) views(names []string, taken map[*variable]bool) ([]*variable, e
 func (s *source) noViews(cells, matrices []*variable) error {
 	if !slices.ContainsFunc(s.vars, func(v *variable) bool { return v.kind == cell || v.isMatrix() }) {
 		why := ""
-		for _, v := range s.vars {
-			if v.kind == other && v.note != "" {
-				why = "; " + v.name + ": " + v.note
-				break
-			}
+		if k := slices.IndexFunc(s.vars, func(v *variable) bool { return v.kind == other && v.note != "" }); k >= 0 {
+			why = "; " + s.vars[k].name + ": " + s.vars[k].note
 		}
 		return fmt.Errorf("dataset: %s: holds %s: no matrix with a row for each sample%s", s.path, s.listing(), why)
 	}
@@ -119,10 +111,9 @@ func (s *source) noViews(cells, matrices []*variable) error {
 // firstNamed returns the suitable variable with the first of the names, compared in lower case; nil without one.
 func (s *source) firstNamed(names []string, suits func(v *variable) bool) *variable {
 	for _, name := range names {
-		for _, v := range s.vars {
-			if strings.ToLower(v.name) == name && suits(v) {
-				return v
-			}
+		named := func(v *variable) bool { return strings.ToLower(v.name) == name && suits(v) }
+		if k := slices.IndexFunc(s.vars, named); k >= 0 {
+			return s.vars[k]
 		}
 	}
 	return nil
@@ -135,7 +126,7 @@ func (s *source) viewsByShape(taken map[*variable]bool) (cells, matrices []*vari
 	for _, v := range s.vars {
 		switch _, vector := v.vectorLen(); {
 		case taken[v] || slices.Contains(labelNames, strings.ToLower(v.name)):
-		case v.kind == cell && v.allMatrices():
+		case v.isCellOf((*variable).isMatrix):
 			cells = append(cells, v)
 		case v.isMatrix() && vector:
 			vectors = append(vectors, v)
@@ -152,15 +143,15 @@ func (s *source) viewsByShape(taken map[*variable]bool) (cells, matrices []*vari
 // unreadableView returns the first variable that is meant as a view and cannot be read as one; nil without one. alone says that
 // the file has no other candidate.
 func (s *source) unreadableView(alone bool) *variable {
-	for _, v := range s.vars {
+	k := slices.IndexFunc(s.vars, func(v *variable) bool {
 		usual := v.namedAsView()
-		unread := v.kind == other && (usual || len(s.vars) == 1 && !isTextClass(v.class))
-		cube := v.kind == numeric && len(v.dims) > 2 && (usual || alone)
-		if unread || cube {
-			return v
-		}
+		return v.kind == other && (usual || len(s.vars) == 1 && !isTextClass(v.class)) ||
+			v.kind == numeric && len(v.dims) > 2 && (usual || alone)
+	})
+	if k < 0 {
+		return nil
 	}
-	return nil
+	return s.vars[k]
 }
 
 // namedAsView reports whether a variable has the usual name of a view, with or without a number.
@@ -170,12 +161,7 @@ func (v *variable) namedAsView() bool {
 
 // tableMatrices are the matrices of a CSV file: its columns of numbers, or the views that options make of them.
 func (s *source) tableMatrices() ([]*variable, error) {
-	var vs []*variable
-	for _, v := range s.vars {
-		if v.kind == numeric {
-			vs = append(vs, v)
-		}
-	}
+	vs := slices.DeleteFunc(slices.Clone(s.vars), func(v *variable) bool { return v.kind != numeric })
 	if len(vs) == 0 {
 		return nil, fmt.Errorf("dataset: %s: has no column of numbers for a view, but %s", s.path, s.listing())
 	}
@@ -210,8 +196,9 @@ func (v *variable) members() ([]*variable, error) {
 	return v.cells, nil
 }
 
-func (v *variable) allMatrices() bool {
-	return len(v.cells) > 0 && !slices.ContainsFunc(v.cells, func(c *variable) bool { return !c.isMatrix() })
+// isCellOf reports whether a variable is a cell whose elements all suit.
+func (v *variable) isCellOf(suits func(*variable) bool) bool {
+	return v.kind == cell && len(v.cells) > 0 && !slices.ContainsFunc(v.cells, func(c *variable) bool { return !suits(c) })
 }
 
 // numberedViews are the variables X0, X1, … of the likeliest name, in numeric order, be it written x or X, X0 or X_0. One that
@@ -277,22 +264,20 @@ func checkViews(vs []*variable) error {
 
 // labelVariables are those that hold the labels: a vector, a matrix with one 1 in each row, or a cell of vectors.
 func (s *source) labelVariables(o *Options) ([]*variable, error) {
-	if o.NoLabels || o.LabelsFile != "" {
+	switch {
+	case o.NoLabels || o.LabelsFile != "":
 		return nil, nil
-	}
-	if s.csv && s.csvLabels != nil {
+	case s.csvLabels != nil:
 		return []*variable{s.csvLabels}, nil
 	}
-	if o.Labels != "" {
-		v := s.find(o.Labels)
-		if v == nil || s.csv {
-			return nil, nil // another file may have it
-		}
-		return v.labelVectors()
-	}
 	v := s.firstNamed(labelNames, func(v *variable) bool { return v.isLabels() && !o.leavesOut(v.name) })
+	if o.Labels != "" {
+		if v = s.find(o.Labels); s.csv {
+			v = nil
+		}
+	}
 	if v == nil {
-		return nil, nil
+		return nil, nil // another file may have it
 	}
 	return v.labelVectors()
 }
@@ -300,7 +285,7 @@ func (s *source) labelVariables(o *Options) ([]*variable, error) {
 // isLabels tells whether a variable with the name of labels has the shape of some.
 func (v *variable) isLabels() bool {
 	if v.kind == cell {
-		return len(v.cells) > 0 && !slices.ContainsFunc(v.cells, func(c *variable) bool { return !c.isLabels() })
+		return v.isCellOf((*variable).isLabels)
 	}
 	if rows, cols, _ := v.shape2(); v.fromTable && rows == 1 && cols > 1 {
 		return false // a sample, and no vector
@@ -322,28 +307,13 @@ func (v *variable) labelVectors() ([]*variable, error) {
 	return []*variable{v}, nil
 }
 
-// maskVariable is the n×V matrix of the views present, or nil.
-func (s *source) maskVariable(name string, o *Options) *variable {
-	if name != "" {
-		return s.find(name)
-	}
-	return s.firstNamed(maskNames, func(v *variable) bool {
-		return (v.kind == numeric || v.kind == sparse) && len(v.dims) == 2 && !o.leavesOut(v.name)
-	})
-}
-
 // indexVariables are the lists of the samples present in each view, or nil.
 func (s *source) indexVariables() []*variable {
 	for _, v := range s.vars {
-		if v.kind != cell || strings.ToLower(v.name) != "index" || len(v.cells) == 0 {
-			continue
-		}
-		vectors := !slices.ContainsFunc(v.cells, func(c *variable) bool {
+		if strings.ToLower(v.name) == "index" && v.isCellOf(func(c *variable) bool {
 			_, ok := c.vectorLen()
-			return !ok ||
-				c.kind != numeric
-		})
-		if vectors {
+			return ok && c.kind == numeric
+		}) {
 			return v.cells
 		}
 	}

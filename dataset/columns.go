@@ -1,9 +1,9 @@
 package dataset
 
 import (
+	"cmp"
 	"fmt"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -15,19 +15,22 @@ type columns struct {
 }
 
 // columnName is how messages call a column: by its name, or by its number where it has none.
-func (c *columns) columnName(i int) string {
-	if c.header != nil && c.header[i] != "" {
-		return c.header[i]
+func (c *columns) columnName(i int) string { return cmp.Or(c.nameOf(i), fmt.Sprintf("column %d", i)) }
+
+// nameOf is the name of a column in the header, empty without.
+func (c *columns) nameOf(i int) string {
+	if c.header == nil {
+		return ""
 	}
-	return fmt.Sprintf("column %d", i)
+	return c.header[i]
 }
 
 // title is the same in a sentence.
 func (c *columns) title(i int) string {
-	if c.header != nil && c.header[i] != "" {
-		return "column " + c.header[i]
+	if c.nameOf(i) == "" {
+		return fmt.Sprintf("column %d (from 0)", i)
 	}
-	return fmt.Sprintf("column %d (from 0)", i)
+	return "column " + c.nameOf(i)
 }
 
 // optionName is how options name a column.
@@ -40,20 +43,14 @@ func (c *columns) optionName(i int) string {
 
 // find returns the column of a name, or of a number from 0 (from the end, below 0); −1 without. A name counts more.
 func (c *columns) find(name string) int {
-	if i := slices.Index(c.header, name); i >= 0 {
-		return i
-	}
-	if i := slices.IndexFunc(c.header, func(h string) bool { return strings.EqualFold(h, name) }); i >= 0 {
+	if i := indexOfName(c.header, name, itself); i >= 0 {
 		return i
 	}
 	i, err := strconv.Atoi(name)
-	if err != nil {
-		return -1
-	}
 	if i < 0 {
 		i += c.fields
 	}
-	if i < 0 || i >= c.fields {
+	if err != nil || i < 0 || i >= c.fields {
 		return -1
 	}
 	return i
@@ -145,14 +142,11 @@ func (c *columns) without(used []bool) string {
 		for i+1 < len(used) && !used[i+1] {
 			i++
 		}
-		if first == i {
-			ranges = append(ranges, c.optionName(i))
-		} else {
-			ranges = append(ranges, c.optionName(first)+"-"+c.optionName(i))
+		name := c.optionName(first)
+		if first < i {
+			name += "-" + c.optionName(i)
 		}
-	}
-	if len(ranges) == 0 {
-		return ""
+		ranges = append(ranges, name)
 	}
 	return someNames(ranges)
 }

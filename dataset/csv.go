@@ -16,8 +16,9 @@ import (
 
 // csvFile is a text file of records: what its first pass found.
 type csvFile struct {
+	s         *source
+	o         *Options
 	lim       *limits
-	missing   bool                      // texts may be missing
 	open      func() (io.Reader, error) // the text from its beginning, as UTF-8
 	delimiter byte
 	comma     bool              // numbers have a decimal comma
@@ -35,14 +36,19 @@ type csvFile struct {
 	textHeader bool // the header is texts alone, which no record below may repeat
 	latin1     bool // a field is no UTF-8
 
-	seen       []fieldClass     // of each column, the classes of all its fields
-	firstText  map[int]csvPlace // of each column, its first field that is not a number
-	firstComma csvPlace         // a field that only a decimal comma makes a number
-	firstGroup csvPlace         // a field with separators of thousands
-	firstPoint csvPlace         // a number with a decimal point
+	seen      []fieldClass     // of each column, the classes of all its fields
+	firstText map[int]csvPlace // of each column, its first field that is not a number
+	roles     csvRoles
+	csvNumbers
+}
+
+// csvNumbers are fields that show how a CSV file writes numbers.
+type csvNumbers struct {
+	firstComma csvPlace // a field that only a decimal comma makes a number
+	firstGroup csvPlace // a field with separators of thousands
+	firstPoint csvPlace // a number with a decimal point
 	thousands  thousands
 	split      csvPlace // a second field such as 05, or one beside -0, which a decimal comma makes
-	roles      csvRoles
 }
 
 // csvPlace is a field of a CSV file.
@@ -55,13 +61,13 @@ type csvPlace struct {
 // listCSV goes through the file once: the number of records is needed before memory is taken for their values.
 func (s *source) listCSV(f io.ReaderAt, gz bool, o *Options, lim *limits) error {
 	s.format = "CSV"
-	c := &csvFile{lim: lim, missing: o.someMissing, firstText: map[int]csvPlace{}}
+	c := &csvFile{s: s, o: o, lim: lim, firstText: map[int]csvPlace{}}
 	c.open = func() (io.Reader, error) { return textfile.Decode(lim.TextReader(io.NewSectionReader(f, 0, s.size))) }
 	if gz {
 		s.format = "CSV (gzip)"
 		c.open = func() (io.Reader, error) { return openGzip(io.NewSectionReader(f, 0, s.size), lim) }
 	}
-	if err := c.scan(s, o, lim); err != nil {
+	if err := c.scan(); err != nil {
 		return err
 	}
 	s.columns, s.table, s.text = c.listing(), &c.columns, c
@@ -78,12 +84,12 @@ func (s *source) listCSV(f io.ReaderAt, gz bool, o *Options, lim *limits) error 
 	note(c.comma, "its numbers have a decimal comma")
 	note(c.latin1, "it has bytes that are no UTF-8, and is read as Latin-1")
 	if o.Orientation == ColumnsAreSamples && s.role == roleData {
-		return c.assignTurned(s, o, lim)
+		return c.assignTurned()
 	}
-	if err := c.assign(s, o, lim); err != nil {
+	if err := c.assign(); err != nil {
 		return err
 	}
-	return c.variables(s, o, lim)
+	return c.variables()
 }
 
 // openGzip returns the text of a compressed file.
@@ -102,36 +108,36 @@ func openGzip(f io.Reader, lim *limits) (io.Reader, error) {
 }
 
 // scan finds delimiter, header, records, fields, and what the fields of each column look like.
-func (c *csvFile) scan(s *source, o *Options, lim *limits) error {
+func (c *csvFile) scan() error {
 	r, err := c.open()
 	if err != nil {
 		return err
 	}
-	lines := newLineReader(r, byte(o.Delimiter), lim)
+	lines := newLineReader(r, byte(c.o.Delimiter), c.lim)
 	defer lines.done()
-	first, firstLine, err := c.begin(lines, byte(o.Delimiter))
+	first, firstLine, err := c.begin(lines, byte(c.o.Delimiter))
 	if err != nil {
 		return err
 	}
 	lines.tabs = bytes.IndexByte(first, '\t') >= 0
 	line, err := lines.next()
-	if first, err = c.findFields(first, line, err, o); err != nil && !errors.Is(err, io.EOF) {
+	if first, err = c.findFields(first, line, err); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
 	lines.delimiter = c.delimiter
-	if err := c.makeColumns(lim); err != nil {
+	if err := c.makeColumns(); err != nil {
 		return err
 	}
-	if err := c.chooseHeader(first, line, lines.lastComment, s, o, lim); err != nil {
+	if err := c.chooseHeader(first, line, lines.lastComment); err != nil {
 		return err
 	}
 	if c.header == nil || c.inComment {
-		if err := c.count(first, firstLine, lim); err != nil {
+		if err := c.count(first, firstLine); err != nil {
 			return err
 		}
 	}
 	for ; err == nil; line, err = lines.next() {
-		if err := c.countBelow(line, lines, lim); err != nil {
+		if err := c.countBelow(line, lines); err != nil {
 			return err
 		}
 	}
@@ -142,20 +148,20 @@ func (c *csvFile) scan(s *source, o *Options, lim *limits) error {
 	if c.records == 0 {
 		return errors.New("holds a header and no data")
 	}
-	return c.chooseDecimal(o)
+	return c.chooseDecimal()
 }
 
 // findFields finds the delimiter and the number of fields. It returns the first record, completed where it lacks a name, and
 // the error end of reading the second unless it finds one.
-func (c *csvFile) findFields(first, second []byte, end error, o *Options) ([]byte, error) {
+func (c *csvFile) findFields(first, second []byte, end error) ([]byte, error) {
 	if end != nil && !errors.Is(end, io.EOF) {
 		return nil, end
 	}
 	if c.delimiter == 0 {
-		c.delimiter = guessDelimiter(first, second, o.Decimal)
+		c.delimiter = guessDelimiter(first, second, c.o.Decimal)
 	}
 	c.fields = countFields(first, c.delimiter)
-	if !c.lacksName(first, second, o) {
+	if !c.lacksName(first, second) {
 		return first, end
 	}
 	below := splitFields(nil, second, c.delimiter)
@@ -171,8 +177,8 @@ func (c *csvFile) findFields(first, second []byte, end error, o *Options) ([]byt
 }
 
 // countBelow takes in a record below the first and the empty lines before it.
-func (c *csvFile) countBelow(line []byte, lines *lineReader, lim *limits) error {
-	if err := c.count(line, lines.number, lim); err != nil {
+func (c *csvFile) countBelow(line []byte, lines *lineReader) error {
+	if err := c.count(line, lines.number); err != nil {
 		return err
 	}
 	if lines.gap > 0 && c.records > 1 {
@@ -182,12 +188,12 @@ func (c *csvFile) countBelow(line []byte, lines *lineReader, lim *limits) error 
 		}
 		c.gaps++
 	}
-	return lim.Err()
+	return c.lim.Err()
 }
 
 // lacksName tells whether the first record has names for all columns of the second but its first.
-func (c *csvFile) lacksName(first, second []byte, o *Options) bool {
-	if o.Header == NoHeader || second == nil || countFields(second, c.delimiter) != c.fields+1 {
+func (c *csvFile) lacksName(first, second []byte) bool {
+	if c.o.Header == NoHeader || second == nil || countFields(second, c.delimiter) != c.fields+1 {
 		return false
 	}
 	return allWords(splitFields(nil, first, c.delimiter))
@@ -227,11 +233,11 @@ func (c *csvFile) begin(lines *lineReader, delimiter byte) (first []byte, line i
 }
 
 // makeColumns takes the memory of what is noted for each column.
-func (c *csvFile) makeColumns(lim *limits) error {
+func (c *csvFile) makeColumns() error {
 	if c.fields > maxFields {
 		return fmt.Errorf("has %d fields in a line; at most %d are read", c.fields, maxFields)
 	}
-	if err := lim.Take("what is noted of its columns", 8*int64(c.fields)); err != nil {
+	if err := c.lim.Take("what is noted of its columns", 8*int64(c.fields)); err != nil {
 		return err
 	}
 	c.seen = slices.Repeat([]fieldClass{countsFrom0 | countsFrom1}, c.fields)
@@ -239,7 +245,7 @@ func (c *csvFile) makeColumns(lim *limits) error {
 }
 
 // count takes in one record of data.
-func (c *csvFile) count(line []byte, number int, lim *limits) error {
+func (c *csvFile) count(line []byte, number int) error {
 	fields := countFields(line, c.delimiter)
 	if fields != c.fields {
 		title := ""
@@ -249,9 +255,9 @@ func (c *csvFile) count(line []byte, number int, lim *limits) error {
 		return fmt.Errorf("has %d fields in line %d and %d in the lines before%s", fields, number, c.fields, title)
 	}
 	// Each field becomes at least 4 bytes; stop inflating a bomb long before its end.
-	if 2*int64(c.fields)*int64(c.records) > lim.Max() {
+	if 2*int64(c.fields)*int64(c.records) > c.lim.Max() {
 		return fmt.Errorf("holds more than %d records of %d fields; Options.MaxBytes allows %s", c.records, c.fields,
-			size(lim.Max()))
+			size(c.lim.Max()))
 	}
 	more := true
 	for i := 0; more; i++ {
@@ -338,21 +344,20 @@ func short(f []byte) string {
 }
 
 // chooseDecimal decides what the comma in numbers means.
-func (c *csvFile) chooseDecimal(o *Options) error {
+func (c *csvFile) chooseDecimal() error {
 	decimal, grouped, point := c.firstComma, c.firstGroup, c.firstPoint
-	if err := c.checkThousands(o); err != nil {
+	if err := c.checkThousands(); err != nil {
 		return err
 	}
 	switch {
-	case o.Decimal == DecimalComma:
+	case c.o.Decimal == DecimalComma:
 		c.comma = true
-	case o.Decimal == DecimalPoint, decimal.line == 0 && grouped.line == 0:
+	case c.o.Decimal == DecimalPoint, decimal.line == 0 && grouped.line == 0:
 	case decimal.line > 0 && point.line == 0:
 		c.comma = true
 	case decimal.line > 0 && !c.alone(decimal):
 		return fmt.Errorf("has %q in line %d and %q in line %d: numbers with a decimal comma and with a decimal point; write "+
-			"all alike, or say with "+
-			"Options.Decimal which it is", decimal.text, decimal.line, point.text, point.line)
+			"all alike, or say with Options.Decimal which it is", decimal.text, decimal.line, point.text, point.line)
 	}
 	if grouped.line == 0 || c.alone(grouped) {
 		return nil
@@ -361,7 +366,7 @@ func (c *csvFile) chooseDecimal(o *Options) error {
 	const cure = "save the file without them (in a spreadsheet, format the cells as numbers without such separators; in " +
 		"Python, pandas.read_csv(file, thousands=…, decimal=…).to_csv(new, index=False))"
 	switch {
-	case !commaNumber.MatchString(grouped.text), o.Decimal == DecimalPoint:
+	case !commaNumber.MatchString(grouped.text), c.o.Decimal == DecimalPoint:
 		return fmt.Errorf("%s: a number with separators of thousands: %s", at, cure)
 	case !c.comma:
 		return fmt.Errorf("%s: a number with separators of thousands, or with a decimal comma? For a decimal comma give "+
@@ -449,42 +454,42 @@ func (c *csvFile) lineOf(record int) int {
 }
 
 // variables are the matrix of the features, the views made of its columns, and the columns of the labels and ids.
-func (c *csvFile) variables(s *source, o *Options, lim *limits) error {
-	if len(o.Table) > 0 && s.role == roleData {
-		if err := c.tableViews(s, o); err != nil {
+func (c *csvFile) variables() error {
+	if len(c.o.Table) > 0 && c.s.role == roleData {
+		if err := c.tableViews(); err != nil {
 			return err
 		}
 	} else if len(c.roles.features) > 0 {
-		s.vars = append(s.vars, c.matrix(s, s.base(), c.roles.features))
+		c.s.vars = append(c.s.vars, c.matrix(c.s.base(), c.roles.features))
 	}
 	if i := c.roles.label; i >= 0 {
-		s.csvLabels = c.textColumn(s, i, lim)
-		s.vars = append(s.vars, s.csvLabels)
+		c.s.csvLabels = c.textColumn(i)
+		c.s.vars = append(c.s.vars, c.s.csvLabels)
 	}
 	if i := c.roles.id; i >= 0 {
-		s.ids = c.textColumn(s, i, lim)
-		s.vars = append(s.vars, s.ids)
+		c.s.ids = c.textColumn(i)
+		c.s.vars = append(c.s.vars, c.s.ids)
 	}
 	for _, i := range c.roles.texts {
-		s.vars = append(s.vars, c.textColumn(s, i, lim))
+		c.s.vars = append(c.s.vars, c.textColumn(i))
 	}
 	return nil
 }
 
 // matrix is a variable of some columns of numbers.
-func (c *csvFile) matrix(s *source, name string, features []csvFeature) *variable {
-	v := &variable{file: s.path, name: name, class: "text numbers", dims: []int{c.records, len(features)},
+func (c *csvFile) matrix(name string, features []csvFeature) *variable {
+	v := &variable{file: c.s.path, name: name, class: "text numbers", dims: []int{c.records, len(features)},
 		typ: elem.Type{Kind: elem.Float64}, backed: true, fromTable: true}
 	v.stream = func(run func(int, []byte) error) error { return c.stream(features, run) }
 	if c.typed != nil {
-		v.class, v.colMajor, v.backed = "table", true, int64(8*c.records)*int64(len(features))/growth <= s.size
+		v.class, v.colMajor, v.backed = "table", true, int64(8*c.records)*int64(len(features))/growth <= c.s.size
 		v.stream = func(run func(int, []byte) error) error { return c.streamTyped(features, run) }
 		v.groups = c.rowGroups(features)
 	}
 	v.line = c.lineOf
 	v.column = func(j int) string { return c.featureName(features[j]) }
 	if len(features) == 1 && !features[0].onehot {
-		v.asText = c.textColumn(s, features[0].column, c.lim)
+		v.asText = c.textColumn(features[0].column)
 	}
 	if c.header != nil {
 		v.names = func() ([]string, error) {
@@ -499,23 +504,23 @@ func (c *csvFile) matrix(s *source, name string, features []csvFeature) *variabl
 }
 
 // textColumn is a variable of one column, as texts.
-func (c *csvFile) textColumn(s *source, i int, lim *limits) *variable {
-	v := &variable{file: s.path, name: c.columnName(i), class: "column", kind: text, dims: []int{c.records}, fromTable: true}
-	v.strings = func() ([]string, error) { return c.texts(i, lim) }
+func (c *csvFile) textColumn(i int) *variable {
+	v := &variable{file: c.s.path, name: c.columnName(i), class: "column", kind: text, dims: []int{c.records}, fromTable: true}
+	v.strings = func() ([]string, error) { return c.texts(i) }
 	v.line = c.lineOf
 	return v
 }
 
 // checkThousands refuses numbers whose point may separate thousands, and two columns that may be one with a decimal comma.
-func (c *csvFile) checkThousands(o *Options) error {
+func (c *csvFile) checkThousands() error {
 	t := &c.thousands
 	switch {
-	case o.Decimal != AutoDecimal:
+	case c.o.Decimal != AutoDecimal:
 	case t.first.line > 0 && !t.decimal && (c.delimiter == ';' || c.delimiter == '\t'):
 		return fmt.Errorf("has %q in line %d, %s, and no number that tells whether its point is decimal or separates "+
 			"thousands: give Options.Decimal point if it is decimal, else save the file without such separators",
 			t.first.text, t.first.line, c.title(t.first.column))
-	case c.split.line > 0 && c.fields == 2 && c.delimiter == ',' && o.Delimiter == 0 && c.header == nil:
+	case c.split.line > 0 && c.fields == 2 && c.delimiter == ',' && c.o.Delimiter == 0 && c.header == nil:
 		return fmt.Errorf("has %q in line %d: two columns, or one with a decimal comma? Give Options.Decimal point for two, "+
 			"Options.Decimal comma for one", c.split.text, c.split.line)
 	}

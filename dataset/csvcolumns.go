@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"path"
 	"path/filepath"
@@ -11,8 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // csvRoles says what the columns of a CSV file are.
@@ -41,34 +40,30 @@ const maxCategories = 1000
 
 // assign decides what each column is: labels, ids, left out, or a feature. A column of texts without a role is an error in a
 // file of data.
-func (c *csvFile) assign(s *source, o *Options, lim *limits) error {
+func (c *csvFile) assign() error {
 	c.roles = csvRoles{label: -1, id: -1}
-	if err := lim.Take("what is noted of its columns", 2*int64(c.fields)); err != nil {
+	if err := c.lim.Take("what is noted of its columns", 2*int64(c.fields)); err != nil {
 		return err
 	}
 	taken := make([]bool, c.fields) // columns that are no features
-	if i := c.find(o.IDs); o.IDs != "" && i >= 0 && !c.holdsTriplets(s, o) {
+	if i := c.find(c.o.IDs); c.o.IDs != "" && i >= 0 && !c.holdsTriplets() {
 		taken[i] = true // it gives no classes
 	}
-	if err := c.assignResult(s, o, taken); err != nil {
+	if err := c.assignResult(taken); err != nil {
 		return err
 	}
 	for i := range taken {
-		if c.leftOut(i, o) {
+		if c.leftOut(i) {
 			taken[i] = true
-			s.left = append(s.left, Omission{s.path, c.title(i), "by option"})
+			c.s.left = append(c.s.left, Omission{c.s.path, c.title(i), "by option"})
 		}
 	}
-	if err := c.chooseLabel(s, o, taken); err != nil {
-		return err
+	for _, step := range []func(taken []bool) error{c.chooseLabel, c.chooseID, c.checkOtherIDs, c.chooseFeatures} {
+		if err := step(taken); err != nil {
+			return err
+		}
 	}
-	if err := c.chooseID(s, o, taken, lim); err != nil {
-		return err
-	}
-	if err := c.checkOtherIDs(s, o, taken, lim); err != nil {
-		return err
-	}
-	return c.chooseFeatures(s, o, taken, lim)
+	return nil
 }
 
 // resultHeader matches the names of the columns, a line each, of files that -out of the command wrote.
@@ -76,22 +71,22 @@ var resultHeader = regexp.MustCompile(`^(.*\n)?sample\nlabel(\n(confidence|remot
 
 // assignResult takes labels and ids of a file that -out of the command wrote: ids, sample, label and figures. Its ids may have
 // any name. As data it is an error.
-func (c *csvFile) assignResult(s *source, o *Options, taken []bool) error {
+func (c *csvFile) assignResult(taken []bool) error {
 	if !resultHeader.MatchString(strings.Join(c.header[:min(4, len(c.header))], "\n")) {
 		return nil
 	}
 	i := slices.Index(c.header, "sample")
-	if s.role == roleData {
+	if c.s.role == roleData {
 		return errors.New("holds the labels that a fit or a prediction wrote (sample, label, confidence), not data; move it " +
-			"out of the data; in a folder, Options.LeaveOut " + filepath.Base(s.path) + " does")
+			"out of the data; in a folder, Options.LeaveOut " + filepath.Base(c.s.path) + " does")
 	}
-	if s.role != roleLabels {
+	if c.s.role != roleLabels {
 		return nil
 	}
-	if o.Labels == "" && !o.NoLabels {
+	if c.o.Labels == "" && !c.o.NoLabels {
 		c.roles.label, taken[i+1] = i+1, true
 	}
-	if at := c.find(o.IDs); !o.NoIDs && (o.IDs == "" || at < 0 || at == i) { // sample counts the rows
+	if at := c.find(c.o.IDs); !c.o.NoIDs && (c.o.IDs == "" || at < 0 || at == i) { // sample counts the rows
 		c.roles.id, taken[0] = 0, true
 	}
 	return nil
@@ -103,9 +98,9 @@ func (o *Options) leavesOut(name string) bool {
 }
 
 // leftOut reports whether the options leave out a column, by its name or its number.
-func (c *columns) leftOut(i int, o *Options) bool {
+func (c *csvFile) leftOut(i int) bool {
 	name := c.optionName(i)
-	return o.leavesOut(c.columnName(i)) || slices.Contains(o.LeaveOut, name) || slices.Contains(o.LeftOut, name)
+	return c.o.leavesOut(c.columnName(i)) || slices.Contains(c.o.LeaveOut, name) || slices.Contains(c.o.LeftOut, name)
 }
 
 // matches tells whether a name is one of some, or fits a pattern of them (*, ?, [a-z]).
@@ -123,18 +118,18 @@ func matches(patterns []string, name string) bool {
 
 // chooseLabel finds the column of the labels: the one named by option, or one of a usual name. Other columns of such names are
 // no features: with them the clusters would be given away.
-func (c *csvFile) chooseLabel(s *source, o *Options, taken []bool) error {
-	if s.role == roleMask || c.holdsTriplets(s, o) {
+func (c *csvFile) chooseLabel(taken []bool) error {
+	if c.s.role == roleMask || c.holdsTriplets() {
 		return nil
 	}
-	if o.Labels != "" {
-		if err := c.takeGivenLabel(o.Labels, taken); err != nil {
+	if c.o.Labels != "" {
+		if err := c.takeGivenLabel(c.o.Labels, taken); err != nil {
 			return err
 		}
 	}
 	point := slices.ContainsFunc(c.header, func(h string) bool { return strings.EqualFold(h, "x") })
 	names := labelNames
-	if s.role == roleLabels {
+	if c.s.role == roleLabels {
 		names = append(slices.Clip(names), "cluster", "clusters")
 	}
 	for _, name := range names {
@@ -143,13 +138,13 @@ func (c *csvFile) chooseLabel(s *source, o *Options, taken []bool) error {
 			case !strings.EqualFold(h, name) || taken[i]:
 				continue
 			case name == "y" && point:
-				s.notes = append(s.notes, fmt.Sprintf("%s: column %s is read as a feature, beside x; if it gives the "+
-					"classes, give Options.Labels %[2]s", s.path, h))
+				c.s.notes = append(c.s.notes, fmt.Sprintf("%s: column %s is read as a feature, beside x; if it gives the "+
+					"classes, give Options.Labels %[2]s", c.s.path, h))
 				continue
 			}
 			taken[i] = true
-			if o.NoLabels || o.Labels != "" || c.roles.label >= 0 {
-				s.left = append(s.left, Omission{s.path, "column " + h, "classes that are not asked for"})
+			if c.o.NoLabels || c.o.Labels != "" || c.roles.label >= 0 {
+				c.s.left = append(c.s.left, Omission{c.s.path, "column " + h, "classes that are not asked for"})
 				continue
 			}
 			c.roles.label = i
@@ -173,55 +168,55 @@ func (c *csvFile) takeGivenLabel(name string, taken []bool) error {
 
 // holdsTriplets tells whether a file is one of (row, column, value): its rows are no samples, and none of its columns names or
 // labels any.
-func (c *csvFile) holdsTriplets(s *source, o *Options) bool {
-	return o.Triplets && s.role == roleData && c.fields == 3
+func (c *csvFile) holdsTriplets() bool {
+	return c.o.Triplets && c.s.role == roleData && c.fields == 3
 }
 
 // chooseFeatures takes the columns of numbers that are left, and the columns of texts that options make features of.
-func (c *csvFile) chooseFeatures(s *source, o *Options, taken []bool, lim *limits) error {
+func (c *csvFile) chooseFeatures(taken []bool) error {
 	for i := range c.fields {
 		switch {
 		case taken[i]:
-		case c.wantsOneHot(i, o):
-			if err := c.addOneHot(i, lim); err != nil {
+		case c.wantsOneHot(i):
+			if err := c.addOneHot(i); err != nil {
 				return err
 			}
 		case c.isEmpty(i):
-			s.left = append(s.left, Omission{s.path, c.title(i), "it is empty and has no name"})
+			c.s.left = append(c.s.left, Omission{c.s.path, c.title(i), "it is empty and has no name"})
 		case c.holdsText(i):
 			c.roles.texts = append(c.roles.texts, i)
 		default:
-			if err := lim.Take("the list of its columns", 32); err != nil {
+			if err := c.lim.Take("the list of its columns", 32); err != nil {
 				return err
 			}
 			c.roles.features = append(c.roles.features, csvFeature{column: i})
 		}
 	}
-	if s.problem = nil; s.role == roleData {
-		c.refuse(s, o, lim)
+	if c.s.refused = nil; c.s.role == roleData {
+		c.refuse()
 	}
 	return nil
 }
 
 // checkFeature refuses a column of numbers that its name or its values show to be something else.
-func (c *csvFile) checkFeature(i int, s *source, o *Options, lim *limits) error {
+func (c *csvFile) checkFeature(i int) error {
 	option := c.optionName(i)
 	switch {
 	case c.header == nil && i == 0 && c.fields > 1 && c.countsSamples(i):
 		return fmt.Errorf("has the numbers of its rows in %s: give Options.IDs %s if they name the samples, or "+
 			"Options.LeaveOut %[2]s", c.title(i), option)
-	case i == 0 && !o.NoIDs && c.mayBeginWithIDs() && c.checkID(i, false, lim) == nil:
+	case i == 0 && !c.o.NoIDs && c.mayBeginWithIDs() && c.checkID(i, false) == nil:
 		return fmt.Errorf("has a different whole number in each row of %s, beside decimals: give Options.IDs %s if they name "+
 			"the samples, Options.LeaveOut %[2]s, or Options.IDs none for a feature", c.title(i), option)
 	case c.header != nil && slices.Contains(resultNames, strings.ToLower(c.header[i])):
 		return fmt.Errorf("has %s, which may be an earlier result: give Options.Labels %s to compare with it, or "+
 			"Options.LeaveOut %[2]s", c.title(i), option)
-	case c.header != nil && mayNameIDs(c.header[i]) && c.checkID(i, false, lim) == nil:
+	case c.header != nil && mayNameIDs(c.header[i]) && c.checkID(i, false) == nil:
 		return fmt.Errorf("has different values in %s, which may name the samples: give Options.IDs %s if they do, or "+
 			"Options.LeaveOut %[2]s; a feature needs another name", c.title(i), option)
 	case c.countsSamples(i):
-		s.notes = append(s.notes, fmt.Sprintf("%s: %s counts the samples and is read as a feature; if it is an id, "+
-			"give Options.IDs %s, to leave it out Options.LeaveOut %[3]s", s.path, c.title(i), option))
+		c.s.notes = append(c.s.notes, fmt.Sprintf("%s: %s counts the samples and is read as a feature; if it is an id, "+
+			"give Options.IDs %s, to leave it out Options.LeaveOut %[3]s", c.s.path, c.title(i), option))
 	}
 	return nil
 }
@@ -233,8 +228,7 @@ func (c *csvFile) mayBeginWithIDs() bool {
 
 // isEmpty tells whether a column is what separators at the ends of all lines make: no name and no value.
 func (c *csvFile) isEmpty(i int) bool {
-	named := c.header != nil && c.header[i] != ""
-	return !named && i > 0 && c.seen[i]&^moreThanBits == missingField && (c.header != nil || i == c.fields-1)
+	return c.nameOf(i) == "" && i > 0 && c.seen[i]&^moreThanBits == missingField && (c.header != nil || i == c.fields-1)
 }
 
 // countsSamples tells whether every field of a column is the number of its record.
@@ -273,8 +267,7 @@ func (c *csvFile) textError(i int) error {
 			where, option)
 	case seen&dateField != 0 && seen&wordField == 0:
 		return fmt.Errorf("has dates in %s; turn them into numbers (days since a first one, the month, …), leave the column "+
-			"out with "+
-			"Options.LeaveOut %s, or give Options.IDs %[2]s if it names the samples", where, option)
+			"out with Options.LeaveOut %s, or give Options.IDs %[2]s if it names the samples", where, option)
 	}
 	turned := ""
 	if i == 0 {
@@ -297,15 +290,15 @@ func (c *csvFile) secondHeader() bool {
 }
 
 // wantsOneHot tells whether options make features of 0 and 1 of a column. A pattern takes columns of texts only.
-func (c *csvFile) wantsOneHot(i int, o *Options) bool {
-	if slices.Contains(o.OneHot, c.optionName(i)) {
+func (c *csvFile) wantsOneHot(i int) bool {
+	if slices.Contains(c.o.OneHot, c.optionName(i)) {
 		return true
 	}
-	return c.holdsText(i) && matches(o.OneHot, c.columnName(i))
+	return c.holdsText(i) && matches(c.o.OneHot, c.columnName(i))
 }
 
 // addOneHot adds a feature for each different text of a column, in their order.
-func (c *csvFile) addOneHot(i int, lim *limits) error {
+func (c *csvFile) addOneHot(i int) error {
 	texts := map[string]bool{}
 	err := c.eachOf(i, func(_ int, f []byte) error {
 		if isMissing(f) || texts[string(f)] {
@@ -313,16 +306,15 @@ func (c *csvFile) addOneHot(i int, lim *limits) error {
 		}
 		if len(texts) == maxCategories {
 			return fmt.Errorf("has more than %d different texts in %s, too many for features of 0 and 1; leave it out with "+
-				"Options.LeaveOut %s",
-				maxCategories, c.title(i), c.optionName(i))
+				"Options.LeaveOut %s", maxCategories, c.title(i), c.optionName(i))
 		}
 		texts[string(f)] = true
-		return lim.Take("texts", textBytes+int64(len(f)))
+		return c.lim.Take("texts", textBytes+int64(len(f)))
 	})
 	if err != nil {
 		return err
 	}
-	keys := sortedKeys(texts)
+	keys := slices.Sorted(maps.Keys(texts))
 	order, _, err := textClasses(keys)
 	if err != nil {
 		return fmt.Errorf("in %s %w", c.title(i), err)
@@ -335,15 +327,6 @@ func (c *csvFile) addOneHot(i int, lim *limits) error {
 		c.roles.features = append(c.roles.features, csvFeature{column: i, text: t, onehot: true})
 	}
 	return nil
-}
-
-func sortedKeys(m map[string]bool) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // stream hands over the values of some features, record by record.
@@ -367,8 +350,7 @@ func (c *csvFile) stream(features []csvFeature, run func(int, []byte) error) err
 				if math.Abs(x) >= 1<<53 && roundsWhole(f, x) {
 					return fmt.Errorf("has the whole number %s in line %d, %s, which float64 rounds: it holds whole numbers up "+
 						"to 2^53; leave the column out with Options.LeaveOut %s, or give Options.IDs %[4]s, if it is an id, "+
-						"else write it with an exponent", short(f), line, c.title(feature.column),
-						c.optionName(feature.column))
+						"else write it with an exponent", short(f), line, c.title(feature.column), c.optionName(feature.column))
 				}
 			}
 			binary.LittleEndian.PutUint64(raw[8*k:], math.Float64bits(x))
@@ -378,31 +360,23 @@ func (c *csvFile) stream(features []csvFeature, run func(int, []byte) error) err
 }
 
 // texts reads a column. Equal texts share their memory.
-func (c *csvFile) texts(column int, lim *limits) ([]string, error) {
-	if err := lim.Take("texts", stringBytes*int64(c.records)); err != nil {
+func (c *csvFile) texts(column int) ([]string, error) {
+	if err := c.lim.Take("texts", stringBytes*int64(c.records)); err != nil {
 		return nil, err
 	}
 	out := make([]string, 0, c.records)
-	distinct := map[string]string{}
+	known := newTexts(c.lim)
 	err := c.eachOf(column, func(line int, f []byte) error {
-		if c.missing && isMissing(f) {
-			out = append(out, "")
-			return nil
-		}
-		if isMissing(f) {
+		if isMissing(f) && !c.o.someMissing {
 			return fmt.Errorf("has no value in line %d, %s (%q): fill it in, or take the line out; where it is a class, "+
 				"Options.Labels none uses none", line, c.title(column), f)
 		}
-		s, ok := distinct[string(f)]
-		if !ok {
-			if err := lim.Take("texts", textBytes+int64(len(f))); err != nil {
-				return err
-			}
-			s = textfile.OrLatin1(f)
-			distinct[string(f)] = s
+		if isMissing(f) {
+			f = nil
 		}
+		s, err := known.one(f)
 		out = append(out, s)
-		return nil
+		return err
 	})
 	return out, err
 }
@@ -416,10 +390,10 @@ type TableView struct {
 }
 
 // tableViews makes the views of the options from the columns of the file.
-func (c *csvFile) tableViews(s *source, o *Options) error {
+func (c *csvFile) tableViews() error {
 	used := make([]bool, c.fields)
-	for k := range o.Table {
-		t := &o.Table[k]
+	for k := range c.o.Table {
+		t := &c.o.Table[k]
 		var features []csvFeature
 		in := make([]bool, c.fields)
 		for _, part := range t.Columns {
@@ -447,7 +421,7 @@ func (c *csvFile) tableViews(s *source, o *Options) error {
 		if len(features) == 0 {
 			return fmt.Errorf("has no column for view %s (Options.Table), but %s", t.Name, c.listing())
 		}
-		s.vars = append(s.vars, c.matrix(s, t.Name, features))
+		c.s.vars = append(c.s.vars, c.matrix(t.Name, features))
 	}
 	var rest []string
 	for _, f := range c.roles.features {
@@ -456,9 +430,9 @@ func (c *csvFile) tableViews(s *source, o *Options) error {
 		}
 	}
 	if len(rest) > 0 {
-		s.left = append(s.left, Omission{s.path, "columns " + someNames(slices.Compact(rest)), "in no view of the table"})
+		c.s.left = append(c.s.left, Omission{c.s.path, "columns " + someNames(slices.Compact(rest)), "in no view of the table"})
 	}
-	s.problem = nil // texts are in no view, which the columns that are left say
+	c.s.refused = nil // texts are in no view, which the columns that are left say
 	return nil
 }
 

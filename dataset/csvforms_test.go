@@ -104,9 +104,9 @@ func TestFirstLine(t *testing.T) {
 		_, err := read("t.csv", []byte(text), Options{AllowNaN: true, OneHot: []string{"*"}})
 		got := asks
 		if err == nil || !strings.Contains(err.Error(), "Options.Header yes or Options.Header no") {
-			c := &csvFile{lim: newLimits(&Options{}), firstText: map[int]csvPlace{}}
+			c := &csvFile{s: &source{}, o: &Options{}, lim: newLimits(&Options{}), firstText: map[int]csvPlace{}}
 			c.open = func() (io.Reader, error) { return strings.NewReader(text), nil }
-			if err := c.scan(&source{}, &Options{}, c.lim); err != nil {
+			if err := c.scan(); err != nil {
 				t.Fatal(err)
 			}
 			if got = sample; c.header != nil {

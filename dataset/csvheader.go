@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,12 +23,12 @@ const (
 )
 
 // chooseHeader decides whether the first record names the columns.
-func (c *csvFile) chooseHeader(first, second, comment []byte, s *source, o *Options, lim *limits) error {
-	if err := lim.Take("the names of its columns", 144*int64(c.fields)+int64(len(first))); err != nil {
+func (c *csvFile) chooseHeader(first, second, comment []byte) error {
+	if err := c.lim.Take("the names of its columns", 144*int64(c.fields)+int64(len(first))); err != nil {
 		return err
 	}
-	if named, err := c.commentedHeader(bytes.TrimRight(comment, "\r\n"), o); err != nil || named {
-		return errors.Join(err, lim.Take("the names of its columns", 144*int64(c.fields)+int64(len(comment))))
+	if named, err := c.commentedHeader(bytes.TrimRight(comment, "\r\n")); err != nil || named {
+		return errors.Join(err, c.lim.Take("the names of its columns", 144*int64(c.fields)+int64(len(comment))))
 	}
 	names := splitFields(nil, first, c.delimiter)
 	var below [][]byte
@@ -35,19 +36,19 @@ func (c *csvFile) chooseHeader(first, second, comment []byte, s *source, o *Opti
 		below = splitFields(nil, second, c.delimiter)
 	}
 	line := judgeFirstLine(names, below)
-	entries := o.Triplets || s.role == roleMask && onlyBits(names) // of a matrix, or the views of a sample
+	entries := c.o.Triplets || c.s.role == roleMask && onlyBits(names) // of a matrix, or the views of a sample
 	switch {
-	case line == unclearLine && o.Header == AutoHeader && entries && !hasWord(names):
-	case line == unclearLine && o.Header == AutoHeader:
+	case line == unclearLine && c.o.Header == AutoHeader && entries && !hasWord(names):
+	case line == unclearLine && c.o.Header == AutoHeader:
 		return &curedError{fmt.Errorf("has a first line that may name the columns or be a sample (%s): give Options.Header yes "+
 			"or Options.Header no", someNames(asTexts(names))), [][2]string{{"Options.Header", "yes"}}}
-	case line.names(o.Header):
+	case line.names(c.o.Header):
 		c.nameColumns(names)
-		c.textHeader = line == textLine && o.Header == AutoHeader
+		c.textHeader = line == textLine && c.o.Header == AutoHeader
 		c.skip++
-		return c.secondNames(below, o)
+		return c.secondNames(below)
 	}
-	return line.twoLevels(names, below, entries, o)
+	return line.twoLevels(names, below, entries, c.o)
 }
 
 // twoLevels returns an error if the first two lines may be names of two levels, unless something else says what they are.
@@ -62,10 +63,10 @@ func (l firstLine) twoLevels(names, below [][]byte, entries bool, o *Options) er
 
 // secondNames returns an error if the line below a header that repeats a name may hold further names, as pandas writes them for
 // columns with two.
-func (c *csvFile) secondNames(below [][]byte, o *Options) error {
+func (c *csvFile) secondNames(below [][]byte) error {
 	number := func(f []byte) bool { return classify(f)&(numberField|commaField) != 0 }
 	name := c.twice()
-	if name == "" || o.Header != AutoHeader || slices.ContainsFunc(below, func(f []byte) bool { return !number(f) }) ||
+	if name == "" || c.o.Header != AutoHeader || slices.ContainsFunc(below, func(f []byte) bool { return !number(f) }) ||
 		!mayBeNames(below, below) {
 		return nil
 	}
@@ -80,13 +81,10 @@ func (l firstLine) names(h Header) bool {
 
 // judgeFirstLine says what the first record is, from the second, which is nil if there is none.
 func judgeFirstLine(first, second [][]byte) firstLine {
-	if second == nil {
-		if allWords(first) && len(first) > 1 {
-			return textLine
-		}
-		return sampleLine
-	}
-	if len(first) != len(second) {
+	switch {
+	case second == nil && len(first) > 1 && allWords(first):
+		return textLine
+	case len(first) != len(second):
 		return sampleLine
 	}
 	var c cells
@@ -237,9 +235,9 @@ func onlyBits(record [][]byte) bool {
 
 // commentedHeader takes the names from the comment above the first record, as NumPy's savetxt writes it, if it has a name for
 // each column. Numbers in their place may be a sample.
-func (c *csvFile) commentedHeader(comment []byte, o *Options) (bool, error) {
+func (c *csvFile) commentedHeader(comment []byte) (bool, error) {
 	text := bytes.TrimSpace(bytes.TrimLeft(comment, "#"))
-	if len(text) == 0 || o.Header != AutoHeader || c.fields < 2 || countFields(text, c.delimiter) != c.fields {
+	if len(text) == 0 || c.o.Header != AutoHeader || c.fields < 2 || countFields(text, c.delimiter) != c.fields {
 		return false, nil
 	}
 	names := splitFields(nil, text, c.delimiter)
@@ -309,16 +307,12 @@ func asTexts(record [][]byte) []string {
 // someNames lists names, the first twelve of them.
 func someNames(names []string) string {
 	const most = 12
-	shown := make([]string, 0, most+1)
-	for i, n := range names {
-		if i == most {
-			shown = append(shown, fmt.Sprintf("… (%d more)", len(names)-most))
-			break
-		}
-		if n == "" {
-			n = `""`
-		}
-		shown = append(shown, n)
+	shown := slices.Clone(names[:min(len(names), most)])
+	for i, n := range shown {
+		shown[i] = cmp.Or(n, `""`)
+	}
+	if more := len(names) - most; more > 0 {
+		shown = append(shown, fmt.Sprintf("… (%d more)", more))
 	}
 	return strings.Join(shown, ", ")
 }

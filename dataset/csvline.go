@@ -4,8 +4,7 @@ import (
 	"bytes"
 )
 
-// splitFields appends the fields of a line to dst. A delimiter of ' ' stands for any number of blanks. Quotes are
-// removed.
+// splitFields appends the fields of a line to dst. A delimiter of ' ' stands for any number of blanks. Quotes are removed.
 func splitFields(dst [][]byte, line []byte, delimiter byte) [][]byte {
 	for more := true; more; {
 		var field []byte
@@ -53,28 +52,30 @@ func nextField(line []byte, delimiter byte) (field, rest []byte, more bool) {
 // quoted takes a field up to its closing quote; more tells whether another field follows. Where there is something between the
 // quote and the delimiter, the field has its quotes.
 func quoted(s []byte, delimiter byte) (field, rest []byte, more bool) {
-	var out []byte
-	whole := s
-	for {
-		end := bytes.IndexByte(s, '"')
-		if end < 0 { // never closed: an error of the reader of lines, where it can be one
-			return append(out, s...), nil, false
-		}
-		out = append(out, s[:end]...)
-		s = s[end+1:]
-		if len(s) > 0 && s[0] == '"' { // a doubled quote stands for one
-			out = append(out, '"')
-			s = s[1:]
-			continue
-		}
-		break
+	one := func(s []byte) []byte { return bytes.ReplaceAll(s, []byte(`""`), []byte(`"`)) }
+	end := closingQuote(s)
+	if end < 0 { // an error of the reader of lines, where it can be one
+		return one(s), nil, false
 	}
-	after, rest, more := bytes.Cut(s, []byte{delimiter})
+	after, rest, more := bytes.Cut(s[end+1:], []byte{delimiter})
 	if len(bytes.TrimSpace(after)) > 0 { // "1"5 is no 1: the text as it stands, with its quotes
-		end := len(whole) - len(s) + len(after)
-		return append([]byte{'"'}, whole[:end]...), rest, more
+		return append([]byte{'"'}, s[:end+1+len(after)]...), rest, more
 	}
-	return out, rest, more
+	return one(s[:end]), rest, more
+}
+
+// closingQuote is the place of the quote that ends a field, which begins after another one; −1 without. A doubled quote ends
+// none.
+func closingQuote(s []byte) int {
+	for at := 0; ; at += 2 {
+		k := bytes.IndexByte(s[at:], '"')
+		if k < 0 {
+			return -1
+		}
+		if at += k; at+1 == len(s) || s[at+1] != '"' {
+			return at
+		}
+	}
 }
 
 // quoteIsOpen tells whether the last field of a line opens a quote that does not close in it.
@@ -85,29 +86,16 @@ func quoteIsOpen(line []byte, delimiter byte) bool {
 	if delimiter == 0 { // the first line: the quote of a header
 		delimiter = guessDelimiter(line, nil, AutoDecimal)
 	}
-	for {
-		start := bytes.TrimLeft(line, " ")
-		if len(start) > 0 && start[0] == '"' {
-			s := start[1:]
-			for {
-				end := bytes.IndexByte(s, '"')
-				if end < 0 {
-					return true
-				}
-				s = s[end+1:]
-				if len(s) == 0 || s[0] != '"' {
-					break
-				}
-				s = s[1:]
+	for more := true; more; _, line, more = bytes.Cut(line, []byte{delimiter}) {
+		if start := bytes.TrimLeft(line, " "); len(start) > 0 && start[0] == '"' {
+			end := closingQuote(start[1:])
+			if end < 0 {
+				return true
 			}
-			line = s
+			line = start[end+2:]
 		}
-		end := bytes.IndexByte(line, delimiter)
-		if end < 0 {
-			return false
-		}
-		line = line[end+1:]
 	}
+	return false
 }
 
 // guessDelimiter looks for what separates the fields of the first line: of the candidates that occur in it outside of

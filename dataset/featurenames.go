@@ -3,6 +3,7 @@ package dataset
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -41,10 +42,7 @@ func (v *View) Arrange(names []string) (View, error) {
 		at[f] = j
 	}
 	from := make([]int, len(names))
-	to := make([]int32, len(v.Features)) // −1: left out
-	for j := range to {
-		to[j] = -1
-	}
+	to := slices.Repeat([]int32{-1}, len(v.Features)) // −1: left out
 	for k, f := range names {
 		j, ok := at[f]
 		if !ok {

@@ -35,12 +35,22 @@ const (
 	fromPDF    = "is a PDF document and no data"
 )
 
-var foreignMagic = []struct{ magic, cure string }{
+// foreignFile is how files of another format begin, and how they are converted.
+type foreignFile struct{ begin, cure string }
+
+var foreignMagic = []foreignFile{
 	{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", fromExcel}, {"ARROW1", fromFeather}, {"FEA1", fromFeather},
 	{"\x80\x02", fromPickle}, {"\x80\x03", fromPickle}, {"\x80\x04", fromPickle}, {"\x80\x05", fromPickle},
 	{"BZh", packed("bzip2")}, {"\xfd7zXZ\x00", packed("xz")}, {"\x28\xb5\x2f\xfd", packed("Zstandard")}, {"7z\xbc\xaf\x27\x1c",
 		packed("7-Zip")}, {"Rar!\x1a\x07", packed("RAR")},
 	{"RDX2\n", fromR}, {"RDX3\n", fromR}, {"X\n\x00\x00\x00", fromR}, {"SQLite format 3\x00", fromSQLite}, {"%PDF-", fromPDF},
+}
+
+// foreignText is in lower case.
+var foreignText = []foreignFile{
+	{"# created by octave", fromOctave}, {"%%matrixmarket", fromMarket}, {"@relation", fromARFF}, {"<!doctype html", fromHTML},
+	{"<html", fromHTML}, {"<?xml", "is XML, which is not read: save the table as CSV"},
+	{"version https://git-lfs.", "is a pointer of Git LFS and not the file: git lfs pull fetches it"},
 }
 
 // packed is the cure for a file that another program packed.
@@ -51,43 +61,31 @@ func packed(by string) string {
 // foreign says how a file of another format is converted; nil for one that may be read.
 func foreign(head []byte) error {
 	for _, m := range foreignMagic {
-		if bytes.HasPrefix(head, []byte(m.magic)) && (looksBinary(head) || m.cure == fromPDF) { // no name in a header
+		if bytes.HasPrefix(head, []byte(m.begin)) && (looksBinary(head) || m.cure == fromPDF) { // no name in a header
 			return errors.New(m.cure)
 		}
 	}
 	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte(textfile.MarkUTF8)), " \t\r\n")
 	lower := bytes.ToLower(text[:min(len(text), 64)])
+	for _, t := range foreignText {
+		if bytes.HasPrefix(lower, []byte(t.begin)) {
+			return errors.New(t.cure)
+		}
+	}
 	switch {
 	case isJSON(text):
 		return errors.New(fromJSON)
-	case bytes.HasPrefix(lower, []byte("# created by octave")):
-		return errors.New(fromOctave)
-	case bytes.HasPrefix(lower, []byte("%%matrixmarket")):
-		return errors.New(fromMarket)
-	case bytes.HasPrefix(lower, []byte("<?xml")):
-		return errors.New("is XML, which is not read: save the table as CSV")
 	case libsvm.Match(text[:min(len(text), 256)]):
 		return errors.New(fromLIBSVM)
-	case len(head) >= 262 && string(head[257:262]) == "ustar":
+	case isTar(head):
 		return errors.New("is a tar archive, which is not read: unpack it first")
-	case bytes.HasPrefix(lower, []byte("@relation")):
-		return errors.New(fromARFF)
-	case bytes.HasPrefix(lower, []byte("<!doctype html")), bytes.HasPrefix(lower, []byte("<html")):
-		return errors.New(fromHTML)
-	}
-	return notTheFile(lower)
-}
-
-// notTheFile says what stands in the place of a file that was not fetched; nil for others.
-func notTheFile(lower []byte) error {
-	switch {
-	case bytes.HasPrefix(lower, []byte("version https://git-lfs.")):
-		return errors.New("is a pointer of Git LFS and not the file: git lfs pull fetches it")
 	case notFound.Match(lower):
 		return errors.New("is the answer of a server that it does not have the file: download it again")
 	}
 	return nil
 }
+
+func isTar(head []byte) bool { return len(head) >= 262 && string(head[257:262]) == "ustar" }
 
 // isJSON tells whether a text begins as an object or a list of JSON, and not as a table whose first name begins so.
 func isJSON(text []byte) bool {
@@ -114,7 +112,7 @@ func unpacked(head []byte) error {
 		format = "a file of MATLAB or HDF5"
 	case bytes.HasPrefix(head, []byte("\x1f\x8b")):
 		format = "a further gzip file"
-	case len(head) >= 262 && string(head[257:262]) == "ustar":
+	case isTar(head):
 		format = "a tar archive"
 	default:
 		return foreign(head)
@@ -141,23 +139,12 @@ func foreignZip(f io.ReaderAt, size int64) error {
 	return nil
 }
 
-// foreignEnding is the cure for a file in a folder that is a table by its ending; empty for others.
-func foreignEnding(name string) string {
-	switch strings.ToLower(filepath.Ext(name)) {
-	case ".xlsx", ".xls", ".xlsm", ".xlsb":
-		return fromExcel
-	case ".ods":
-		return fromODS
-	case ".feather", ".arrow":
-		return fromFeather
-	case ".pkl", ".pickle":
-		return fromPickle
-	case ".pt", ".pth":
-		return fromTorch
-	case ".rds", ".rdata", ".rda":
-		return fromR
-	case ".arff":
-		return fromARFF
-	}
-	return ""
+// endings are of files in a folder that are tables, and not read.
+var endings = map[string]string{
+	".xlsx": fromExcel, ".xls": fromExcel, ".xlsm": fromExcel, ".xlsb": fromExcel, ".ods": fromODS,
+	".feather": fromFeather, ".arrow": fromFeather, ".pkl": fromPickle, ".pickle": fromPickle,
+	".pt": fromTorch, ".pth": fromTorch, ".rds": fromR, ".rdata": fromR, ".rda": fromR, ".arff": fromARFF,
 }
+
+// foreignEnding is the cure for a file in a folder that is a table by its ending; empty for others.
+func foreignEnding(name string) string { return endings[strings.ToLower(filepath.Ext(name))] }

@@ -175,7 +175,7 @@ func (l *hdf5Lister) texts(o *hdf5.Object, each func(run func(i int, text []byte
 	out, known := make([]string, n), newTexts(l.lim)
 	err = each(func(i int, text []byte) error {
 		var err error
-		out[i], err = known.one(strings.ToValidUTF8(string(text), "�"))
+		out[i], err = known.one([]byte(strings.ToValidUTF8(string(text), "�")))
 		return err
 	})
 	return out, err

@@ -34,22 +34,22 @@ func namesIDs(name string) bool {
 
 // chooseID takes the column that names the samples: the one of the options, else the one named id, else the only one with
 // another name of ids, else a first column without a name below a header. Further ones are left out.
-func (c *csvFile) chooseID(s *source, o *Options, taken []bool, lim *limits) error {
-	if c.holdsTriplets(s, o) {
+func (c *csvFile) chooseID(taken []bool) error {
+	if c.holdsTriplets() {
 		return nil
 	}
-	named := c.namedIDs(s, o, taken)
+	named := c.namedIDs(taken)
 	why := "further ids of the samples"
-	if o.NoIDs {
+	if c.o.NoIDs {
 		why = "ids, which the options do not want"
 	} else {
-		chosen, err := c.idOf(named, taken, o)
-		s.idsAsked = o.IDs != "" && chosen == c.find(o.IDs)
+		chosen, err := c.idOf(named, taken)
+		c.s.idsAsked = c.o.IDs != "" && chosen == c.find(c.o.IDs)
 		if err == nil && chosen >= 0 {
-			err = c.checkID(chosen, s.idsAsked, lim)
+			err = c.checkID(chosen, c.s.idsAsked)
 		}
 		switch {
-		case err != nil && s.role == roleMask && !s.idsAsked:
+		case err != nil && c.s.role == roleMask && !c.s.idsAsked:
 			return nil // a view of such a name
 		case err != nil:
 			return err
@@ -60,17 +60,17 @@ func (c *csvFile) chooseID(s *source, o *Options, taken []bool, lim *limits) err
 	for _, i := range append(named, c.unnamedIDs()...) {
 		if !taken[i] {
 			taken[i] = true
-			s.left = append(s.left, Omission{s.path, c.title(i), why})
+			c.s.left = append(c.s.left, Omission{c.s.path, c.title(i), why})
 		}
 	}
 	return nil
 }
 
 // namedIDs are the columns with names of ids. In a mask, one of 0 and 1 alone is a view of such a name.
-func (c *csvFile) namedIDs(s *source, o *Options, taken []bool) (named []int) {
+func (c *csvFile) namedIDs(taken []bool) (named []int) {
 	for i, h := range c.header {
-		view := s.role == roleMask && c.seen[i]&moreThanBits == 0
-		if !view && !taken[i] && namesIDs(h) && !matches(o.OneHot, c.optionName(i)) && (c.fields > 1 || c.lists) {
+		view := c.s.role == roleMask && c.seen[i]&moreThanBits == 0
+		if !view && !taken[i] && namesIDs(h) && !matches(c.o.OneHot, c.optionName(i)) && (c.fields > 1 || c.lists) {
 			named = append(named, i)
 		}
 	}
@@ -78,15 +78,15 @@ func (c *csvFile) namedIDs(s *source, o *Options, taken []bool) (named []int) {
 }
 
 // idOf returns the column of the ids, −1 without; named are those with a name of ids.
-func (c *csvFile) idOf(named []int, taken []bool, o *Options) (int, error) {
+func (c *csvFile) idOf(named []int, taken []bool) (int, error) {
 	if c.roles.id >= 0 {
 		return c.roles.id, nil
 	}
-	if o.IDs != "" {
-		if err := c.once(o.IDs); err != nil {
+	if c.o.IDs != "" {
+		if err := c.once(c.o.IDs); err != nil {
 			return 0, err
 		}
-		if i := c.find(o.IDs); i >= 0 {
+		if i := c.find(c.o.IDs); i >= 0 {
 			return i, nil
 		}
 	}
@@ -152,12 +152,12 @@ func (s *source) idColumn() string {
 
 // checkOtherIDs refuses a column of a file of labels that may name the samples and has no name of ids. One that counts the rows
 // says no more than their places do.
-func (c *csvFile) checkOtherIDs(s *source, o *Options, taken []bool, lim *limits) error {
-	if s.role != roleLabels || o.NoIDs || c.roles.id >= 0 || c.roles.label < 0 {
+func (c *csvFile) checkOtherIDs(taken []bool) error {
+	if c.s.role != roleLabels || c.o.NoIDs || c.roles.id >= 0 || c.roles.label < 0 {
 		return nil
 	}
 	for i := range c.fields {
-		if !taken[i] && !c.countsSamples(i) && c.checkID(i, false, lim) == nil {
+		if !taken[i] && !c.countsSamples(i) && c.checkID(i, false) == nil {
 			return maySay(c.title(i), c.optionName(i))
 		}
 	}
@@ -188,8 +188,8 @@ func (s *source) checkOtherArrays(labels *variable, o *Options, lim *limits) err
 }
 
 // checkID refuses ids that occur twice or are missing, and, unless they are asked for, measurements.
-func (c *csvFile) checkID(column int, asked bool, lim *limits) error {
-	defer lim.Reset(lim.Used())
+func (c *csvFile) checkID(column int, asked bool) error {
+	defer c.lim.Reset(c.lim.Used())
 	first := map[string]int{}
 	at := c.title(column)
 	return c.eachOf(column, func(line int, f []byte) error {
@@ -205,7 +205,7 @@ func (c *csvFile) checkID(column int, asked bool, lim *limits) error {
 				"Options.IDs none or the column that names the samples", short(f), at, before, line)
 		}
 		first[string(f)] = line
-		return lim.Take("ids", textBytes+int64(len(f)))
+		return c.lim.Take("ids", textBytes+int64(len(f)))
 	})
 }
 
@@ -285,27 +285,22 @@ func readNumberedIDs(v *variable, lim *limits) ([]string, error) {
 	if err := lim.Take("ids", 40*int64(n)); err != nil {
 		return nil, v.wrap(err)
 	}
-	ids := make([]string, n)
-	if k := v.typ.Kind; k == elem.Int64 || k == elem.Uint64 {
-		x, err := exactInts(v, n, lim)
-		if err != nil {
-			return nil, err
-		}
-		for i, id := range x {
-			if ids[i] = strconv.FormatInt(id, 10); k == elem.Uint64 {
-				ids[i] = strconv.FormatUint(uint64(id), 10)
-			}
-		}
-		return ids, nil
+	switch v.typ.Kind {
+	case elem.Int64:
+		return asDigits(exactInts[int64](v, n, lim))
+	case elem.Uint64:
+		return asDigits(exactInts[uint64](v, n, lim))
 	}
-	x, err := wholeNumbers(v, lim)
-	if err != nil {
-		return nil, err
-	}
+	return asDigits(wholeNumbers(v, lim))
+}
+
+// asDigits writes whole numbers, unless there is an error.
+func asDigits[T int | int64 | uint64](x []T, err error) ([]string, error) {
+	ids := make([]string, len(x))
 	for i, id := range x {
-		ids[i] = strconv.Itoa(id)
+		ids[i] = fmt.Sprint(id)
 	}
-	return ids, nil
+	return ids, err
 }
 
 // plainIDs takes the .0 away where all ids are whole numbers that a program wrote as floats.
@@ -323,60 +318,68 @@ func plainIDs(ids []string) {
 
 // join says where the rows of some files belong.
 type join struct {
-	ids  []string
-	rows [][]int // of each file the sample of each row; nil: as they stand
-	lack [][]int // of each file the samples that it lacks
-	same bool    // all files have the samples in the same order
+	ids   []string
+	rows  [][]int // of each file the sample of each row, −1 without; nil: as they stand
+	moved []bool  // of each file whether it has its samples in another order
+	lack  [][]int // of each file the samples that it lacks
+	same  bool    // all files have the samples in the same order
 }
 
-// joinIDs matches lists of ids, in the order of the first list. Ids that only other lists have follow.
-func joinIDs(lists [][]string) *join {
-	j := &join{ids: slices.Clone(lists[0]), rows: make([][]int, len(lists)), lack: make([][]int, len(lists)), same: true}
-	at := make(map[string]int, len(j.ids))
-	for i, id := range j.ids {
-		at[id] = i
-	}
+// joinIDs matches lists of ids, in the order of the first list. Ids that only other lists have follow. Ids that are not in only
+// are no samples; nil: all are.
+func joinIDs(lists [][]string, only map[string]bool) *join {
+	j := &join{rows: make([][]int, len(lists)), moved: make([]bool, len(lists)), lack: make([][]int, len(lists)), same: true}
+	at := make(map[string]int, len(lists[0]))
 	for k, list := range lists {
-		if slices.Equal(list, lists[0]) {
-			continue
-		}
-		j.same = false
 		j.rows[k] = make([]int, len(list))
 		for i, id := range list {
-			to, ok := at[id]
-			if !ok {
+			to, known := at[id]
+			switch {
+			case known:
+			case only != nil && !only[id]:
+				to = -1
+			default:
 				to = len(j.ids)
-				j.ids = append(j.ids, id)
 				at[id] = to
+				j.ids = append(j.ids, id)
 			}
 			j.rows[k][i] = to
 		}
 	}
-	for k, list := range lists {
-		if len(list) == len(j.ids) {
-			continue
-		}
-		has := make([]bool, len(j.ids))
-		for i := range list {
-			if j.rows[k] == nil {
-				has[i] = true
-			} else {
-				has[j.rows[k][i]] = true
-			}
-		}
-		for i, h := range has {
-			if !h {
-				j.lack[k] = append(j.lack[k], i)
-			}
-		}
-		if j.rows[k] == nil { // the first file, which lacks what others have
-			j.rows[k] = make([]int, len(list))
-			for i := range list {
-				j.rows[k][i] = i
-			}
-		}
+	for k := range lists {
+		j.compare(k)
 	}
 	return j
+}
+
+// compare notes what list k lacks, and whether it has the samples in their order.
+func (j *join) compare(k int) {
+	has, kept := make([]bool, len(j.ids)), 0
+	for _, to := range j.rows[k] {
+		if to >= 0 {
+			j.moved[k] = j.moved[k] || to != kept
+			has[to] = true
+			kept++
+		}
+	}
+	for i, h := range has {
+		if !h {
+			j.lack[k] = append(j.lack[k], i)
+		}
+	}
+	j.same = j.same && !j.moved[k] && kept == len(j.ids)
+	if !j.moved[k] && len(j.rows[k]) == len(j.ids) {
+		j.rows[k] = nil
+	}
+}
+
+// identity are the numbers from 0 to before n.
+func identity(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
 }
 
 // names are the first few of some ids.

@@ -181,7 +181,7 @@ func TestJoinErrors(t *testing.T) {
 	wantError(t, err, "labels.csv", "lacks 1 of the 3", "p3")
 	// What ids count are ids, and no labels.
 	_, err = Open(context.Background(), write(t, "a.csv", "id,x\n1,1\n2,2\n3,3\n", "b.csv", "w,z\n1,2\n3,4\n"), Options{})
-	wantError(t, err, "of other numbers than the ids: a 3×1 b 2×2, with 3 ids")
+	wantError(t, err, "of other numbers than the ids: a 3×1, b 2×2, with 3 ids")
 	// Rows by their places, on request.
 	s, err := Open(context.Background(), write(t, "a.csv", "id,x\n1,1\n2,2\n3,3\n", "b.csv",
 		"id,w\n3,30\n1,10\n2,20\n"), Options{NoIDs: true})

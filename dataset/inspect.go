@@ -137,7 +137,7 @@ func (p *plan) role(v *variable) string {
 
 // fill reads the data and describes them.
 func (r *Report) fill(p *plan, o *Options) {
-	raw, err := p.readRaw(o)
+	raw, err := p.readRaw()
 	if err != nil {
 		r.Problem = err
 		return

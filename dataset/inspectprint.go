@@ -43,10 +43,8 @@ func (r *Report) print(w io.Writer) {
 		}
 		r.printClasses(w)
 	}
-	if lines := r.Reading.Lines(); len(r.Reading.Views) > 0 {
-		fmt.Fprintf(w, "\n%s\n", strings.Join(lines, "\n"))
-	} else if len(r.Reading.LeftOut)+len(r.Reading.Notes) > 0 {
-		fmt.Fprintf(w, "\n%s\n", strings.Join(lines, "\n"))
+	if len(r.Reading.Views)+len(r.Reading.LeftOut)+len(r.Reading.Notes) > 0 {
+		fmt.Fprintf(w, "\n%s\n", r.Reading.String())
 	}
 	if r.Problem != nil {
 		for _, line := range strings.Split(r.Problem.Error(), "\n") {

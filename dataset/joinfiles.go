@@ -10,91 +10,93 @@ import (
 )
 
 // chooseIDs looks for what names the samples in each file.
-func (p *plan) chooseIDs(o *Options) error {
+func (p *plan) chooseIDs() error {
 	found := false
 	for _, s := range p.sources {
 		if s.role == roleMask {
 			continue
 		}
-		v, err := p.idsOf(s, o)
+		v, err := p.idsOf(s)
 		if err != nil {
 			return err
 		}
 		s.ids = v
 		if s.role == roleLabels && len(p.labels) > 0 && p.labels[0].file == s.path {
-			if err := s.checkOtherArrays(p.labels[0], o, p.lim); err != nil {
+			if err := s.checkOtherArrays(p.labels[0], p.o, p.lim); err != nil {
 				return err
 			}
 		}
 		// A file that lacks what the options name has chosen ids by itself.
-		found = found || v != nil && (s.idsAsked || !s.csv && s.find(o.IDs) != nil)
+		found = found || v != nil && (s.idsAsked || !s.csv && s.find(p.o.IDs) != nil)
 	}
-	if o.IDs != "" && !found {
-		return fmt.Errorf("dataset: %s: has no variable or column %s for the ids; it holds %s", p.sources[0].path, o.IDs,
+	if p.o.IDs != "" && !found {
+		return fmt.Errorf("dataset: %s: has no variable or column %s for the ids; it holds %s", p.sources[0].path, p.o.IDs,
 			p.sources[0].listing())
 	}
 	return nil
 }
 
 // idsOf returns the ids of a file, and sets those of its modalities. Labels are no ids.
-func (p *plan) idsOf(s *source, o *Options) (*variable, error) {
+func (p *plan) idsOf(s *source) (*variable, error) {
 	for _, m := range s.modalities {
-		if m.ids = m.index; o.NoIDs {
+		if m.ids = m.index; p.o.NoIDs {
 			return nil, fmt.Errorf("dataset: %s: is MuData, whose modalities are joined by ids: leave out Options.IDs none",
 				s.path)
 		}
 	}
-	v, err := s.idVariable(o)
+	v, err := s.idVariable(p.o)
 	if slices.Contains(p.labels, v) {
 		v = nil
 	}
 	return v, err
 }
 
-// idLists reads the ids of the files that have views, labels or the mask, and lists those without ids.
-func (p *plan) idLists(o *Options) (with []*source, lists [][]string, without []*source, err error) {
+// readIDLists reads the ids of the files that have views, labels or the mask, and lists the files with and without ids.
+func (p *plan) readIDLists() (with, without []*source, err error) {
 	for _, s := range p.withModalities() {
 		if !p.holdsView(s) && !p.givesLabels(s) && !slices.ContainsFunc(s.modalities, p.holdsView) &&
 			(p.mask == nil || p.of[p.mask] != s) {
 			continue
 		}
-		if (o.Triplets || p.index != nil) && p.holdsView(s) {
+		if (p.o.Triplets || p.index != nil) && p.holdsView(s) {
 			s.ids = nil // the rows of the file are no samples
 		}
 		if s.ids == nil {
 			without = append(without, s)
 			continue
 		}
-		ids, err := s.readIDs(p.lim)
-		if err != nil {
-			return nil, nil, nil, err
+		if s.idList, err = s.readIDs(p.lim); err != nil {
+			return nil, nil, err
 		}
-		with, lists = append(with, s), append(lists, ids)
+		with = append(with, s)
 	}
-	return with, lists, without, nil
+	return with, without, nil
 }
 
 // joinFiles finds which rows of the files belong to one sample, by the ids of their samples or by their places.
-func (p *plan) joinFiles(data int, o *Options) error {
-	with, lists, without, err := p.idLists(o)
+func (p *plan) joinFiles() error {
+	p.noteSources()
+	with, without, err := p.readIDLists()
 	if err != nil {
 		return err
+	}
+	if len(without) > 0 {
+		for _, s := range with {
+			if !countsRows(s.idList) {
+				return mismatch(s.path, s.ids.name, without[0].path)
+			}
+		}
+		with = p.countedViews(with, slices.ContainsFunc(without, p.holdsView))
 	}
 	if len(with) == 0 {
 		return nil
 	}
-	if len(without) > 0 {
-		for k, s := range with {
-			if !countsRows(lists[k]) {
-				return mismatch(s.path, s.ids.name, without[0].path)
-			}
-		}
-		if with, lists = p.countedViews(with, lists, slices.ContainsFunc(without, p.holdsView)); len(with) == 0 {
-			return nil
-		}
+	known := p.dataFirst(with)
+	lists := make([][]string, len(with))
+	for k, s := range with {
+		lists[k] = s.idList
 	}
-	with, lists = p.dataFirst(with, lists, data)
-	return p.apply(joinIDs(lists), with, o)
+	return p.apply(joinIDs(lists, known), with)
 }
 
 // mismatch is the error that one of two files has ids.
@@ -109,39 +111,33 @@ func mismatch(path, column, other string) error {
 
 // countedViews keeps of files whose ids count their rows the first that has a view, unless other views have no ids. Its ids
 // become the ids of the samples. The others are matched by their places.
-func (p *plan) countedViews(with []*source, lists [][]string, others bool) ([]*source, [][]string) {
-	for k, s := range with {
-		if p.holdsView(s) && !others {
-			return with[k : k+1], lists[k : k+1]
-		}
+func (p *plan) countedViews(with []*source, others bool) []*source {
+	if k := slices.IndexFunc(with, p.holdsView); k >= 0 && !others {
+		return with[k : k+1]
 	}
 	for _, s := range with {
 		p.notes = append(p.notes, fmt.Sprintf("%s: its ids count its rows, which are matched by their places", s.path))
 	}
-	return nil, nil
+	return nil
 }
 
-// dataFirst puts the files of data before the others, for they decide the order of the samples. From the others it drops the
-// ids that no file of data has: what a file of labels has beside the samples of the data does no harm.
-func (p *plan) dataFirst(with []*source, lists [][]string, data int) ([]*source, [][]string) {
+// dataFirst puts the files of data before the others, for they decide the order of the samples. It returns the ids of the
+// samples, nil if no file of data has ids: what a file of labels has beside the samples of the data does no harm.
+func (p *plan) dataFirst(with []*source) (known map[string]bool) {
 	var views, others []*source
-	var ids, otherIDs [][]string
-	for k, s := range with {
-		if slices.Contains(p.sources[:data], cmp.Or(s.of, s)) && p.holdsView(s) {
-			views, ids = append(views, s), append(ids, lists[k])
+	var ids []string
+	for _, s := range with {
+		if slices.Contains(p.sources[:p.data], cmp.Or(s.of, s)) && p.holdsView(s) {
+			views, ids = append(views, s), append(ids, s.idList...)
 		} else {
-			others, otherIDs = append(others, s), append(otherIDs, lists[k])
+			others = append(others, s)
 		}
 	}
-	if len(views) > 0 {
-		known := joinIDs(ids)
-		for k, s := range others {
-			otherIDs[k] = p.onlyKnown(s, otherIDs[k], known)
-		}
+	copy(with, append(views, others...))
+	if wholeFirst(with); len(ids) > 0 {
+		known = setOf(ids)
 	}
-	views, ids = append(views, others...), append(ids, otherIDs...)
-	wholeFirst(views, ids)
-	return views, ids
+	return known
 }
 
 // holdsView tells whether a file has one of the views.
@@ -149,44 +145,21 @@ func (p *plan) holdsView(s *source) bool {
 	return slices.ContainsFunc(p.views, func(v *variable) bool { return p.of[v] == s })
 }
 
-// onlyKnown drops the ids of a file of labels that no file of data has.
-func (p *plan) onlyKnown(s *source, ids []string, known *join) []string {
-	have := make(map[string]bool, len(known.ids))
-	for _, id := range known.ids {
-		have[id] = true
-	}
-	var kept, extra []string
-	s.keep = make([]bool, len(ids))
-	for i, id := range ids {
-		if s.keep[i] = have[id]; have[id] {
-			kept = append(kept, id)
-		} else {
-			extra = append(extra, id)
-		}
-	}
-	if len(extra) == 0 {
-		s.keep = nil
-		return ids
-	}
-	p.left = append(p.left, Omission{s.path, fmt.Sprintf("%d rows (%s)", len(extra), someNames(extra)),
-		"no view has samples of these ids"})
-	return kept
-}
-
 // apply checks what a join leaves open, and keeps it.
-func (p *plan) apply(j *join, with []*source, o *Options) error {
+func (p *plan) apply(j *join, with []*source) error {
 	p.rowsOf = map[*source][]int{}
 	var about []string
 	for k, s := range with {
 		p.rowsOf[s] = j.rows[k]
+		p.leaveStrangers(s)
 		origin := s.ids.origin()
 		switch lacks := len(j.lack[k]); {
 		case lacks > 0:
-			if err := p.checkLack(s, j, j.lack[k], o); err != nil {
+			if err := p.checkLack(s, j, j.lack[k]); err != nil {
 				return err
 			}
 			origin += fmt.Sprintf(" (lacks %d)", lacks)
-		case j.rows[k] != nil:
+		case j.moved[k]:
 			origin += " (in another order)"
 		}
 		about = append(about, origin)
@@ -203,8 +176,22 @@ func (p *plan) apply(j *join, with []*source, o *Options) error {
 	return nil
 }
 
+// leaveStrangers lists the rows of a file of labels or a mask that belong to no sample.
+func (p *plan) leaveStrangers(s *source) {
+	var ids []string
+	for i, to := range p.rowsOf[s] {
+		if to < 0 {
+			ids = append(ids, s.idList[i])
+		}
+	}
+	if len(ids) > 0 {
+		p.left = append(p.left, Omission{s.path, fmt.Sprintf("%d rows (%s)", len(ids), someNames(ids)),
+			"no view has samples of these ids"})
+	}
+}
+
 // checkLack refuses a file that lacks samples, unless they may be absent from it.
-func (p *plan) checkLack(s *source, j *join, lack []int, o *Options) error {
+func (p *plan) checkLack(s *source, j *join, lack []int) error {
 	held := 0
 	for _, l := range j.lack {
 		held += len(j.ids) - len(l)
@@ -213,7 +200,7 @@ func (p *plan) checkLack(s *source, j *join, lack []int, o *Options) error {
 		return fmt.Errorf("dataset: %s: no id is in two files (it lacks %s): write the ids alike in all files, or put parts "+
 			"of one table into one file. Options.IDs none matches the files by their places", s.path, j.names(lack))
 	}
-	if (o.MissingRows || p.mask != nil || s.of != nil) && p.holdsView(s) && !p.givesLabels(s) {
+	if (p.o.MissingRows || p.mask != nil || s.of != nil) && p.holdsView(s) && !p.givesLabels(s) {
 		return nil
 	}
 	cure := "mend the files, or give Options.MissingRows if the views of such samples are absent"
@@ -233,24 +220,24 @@ func (p *plan) givesLabels(s *source) bool {
 }
 
 // orient decides the orientation. Where files are joined by ids, rows are samples.
-func (p *plan) orient(labels int, o *Options) error {
+func (p *plan) orient(labels int) error {
 	different := p.joined != nil && slices.ContainsFunc(p.views, func(v *variable) bool { return p.rowsOf[p.of[v]] != nil })
 	if !different {
 		var err error
 		if p.joined != nil {
 			labels, p.counted = len(p.joined.ids), "ids"
 		}
-		orientation := o.Orientation
+		orientation := p.o.Orientation
 		if p.of[p.views[0]].annData {
 			orientation = max(orientation, RowsAreSamples)
 		}
 		p.turned, p.n, p.why, err = orient(p.views, labels, cmp.Or(p.counted, "labels"), orientation)
-		if p.either = p.why == whyEither; orientation != o.Orientation {
+		if p.either = p.why == whyEither; orientation != p.o.Orientation {
 			p.why = "AnnData"
 		}
 		return err
 	}
-	if o.Orientation == ColumnsAreSamples && slices.ContainsFunc(p.views, func(v *variable) bool { return !v.transposed }) {
+	if p.o.Orientation == ColumnsAreSamples && slices.ContainsFunc(p.views, func(v *variable) bool { return !v.transposed }) {
 		return fmt.Errorf("dataset: %s: rows that are joined by ids are the samples; Options.Orientation says columns",
 			p.views[0].file)
 	}
@@ -283,10 +270,7 @@ func placeRows(v *View, b *badValues, rows []int, n int, lim *limits) error {
 	if b.hasInf {
 		b.infR = rows[b.infR]
 	}
-	from := make([]int, n)
-	for i := range from {
-		from[i] = -1
-	}
+	from := slices.Repeat([]int{-1}, n)
 	for i, to := range rows {
 		from[to] = i
 	}
@@ -315,41 +299,38 @@ func pickRows[T elem.Float](x []T, from []int, cols int) []T {
 
 // pick returns the rows in another order; those below 0 are empty.
 func (c *CSR) pick(from []int) *CSR {
-	out := &CSR{RowPtr: make([]int, len(from)+1), Col: make([]int32, 0, len(c.Col))}
+	ptr := make([]int, len(from)+1)
 	for i, r := range from {
-		if r >= 0 {
-			lo, hi := c.RowPtr[r], c.RowPtr[r+1]
-			out.Col = append(out.Col, c.Col[lo:hi]...)
-			if c.Float32 != nil {
-				out.Float32 = append(out.Float32, c.Float32[lo:hi]...)
-			} else {
-				out.Float64 = append(out.Float64, c.Float64[lo:hi]...)
-			}
+		if ptr[i+1] = ptr[i]; r >= 0 {
+			ptr[i+1] += c.RowPtr[r+1] - c.RowPtr[r]
 		}
-		out.RowPtr[i+1] = len(out.Col)
 	}
-	if c.Float32 != nil && out.Float32 == nil {
-		out.Float32 = []float32{}
+	return &CSR{ptr, pickEntries(c.Col, c.RowPtr, from), pickEntries(c.Float32, c.RowPtr, from),
+		pickEntries(c.Float64, c.RowPtr, from)}
+}
+
+// pickEntries returns the entries of rows in another order; x is nil or has those that ptr counts.
+func pickEntries[T any](x []T, ptr, from []int) []T {
+	if x == nil {
+		return nil
 	}
-	if c.Float64 != nil && out.Float64 == nil {
-		out.Float64 = []float64{}
+	out := make([]T, 0, len(x))
+	for _, r := range from {
+		if r >= 0 {
+			out = append(out, x[ptr[r]:ptr[r+1]]...)
+		}
 	}
 	return out
 }
 
 // joinedMask marks the views of samples that a file does not have; nil where every file has all.
-func (p *plan) joinedMask(views int) ([][]bool, error) {
-	if p.joined == nil || p.joined.same {
-		return nil, nil
-	}
-	var mask [][]bool
+func (p *plan) joinedMask(views int) (mask [][]bool, err error) {
 	for v, x := range p.views {
 		rows := p.rowsOf[p.of[x]]
 		if rows == nil || len(rows) == p.n {
 			continue
 		}
 		if mask == nil {
-			var err error
 			if mask, err = bookedMask(p.n, views, p.lim); err != nil {
 				return nil, x.wrap(err)
 			}

@@ -28,41 +28,41 @@ func ReadLabels(ctx context.Context, path string, o Options) (*Labeling, error) 
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	p := &plan{lim: newLimits(&o)}
+	p := &plan{o: &o, lim: newLimits(&o)}
 	defer p.close()
-	l, err := p.readLabeling(path, &o)
+	l, err := p.readLabeling(path)
 	if err = p.unchanged(ctx, err); err != nil {
 		return nil, err
 	}
 	return l, nil
 }
 
-func (p *plan) readLabeling(path string, o *Options) (*Labeling, error) {
-	s, err := p.open(path, roleLabels, o)
+func (p *plan) readLabeling(path string) (*Labeling, error) {
+	s, err := p.open(path, roleLabels, p.o)
 	if err != nil {
 		return nil, err
 	}
-	v, err := s.soleVector(o)
+	v, err := s.soleVector(p.o)
 	if err != nil {
 		return nil, err
 	}
-	if s.ids, err = s.idVariable(o); err != nil {
+	if s.ids, err = s.idVariable(p.o); err != nil {
 		return nil, err
 	}
-	if err := s.checkOtherArrays(v, o, p.lim); err != nil {
+	if err := s.checkOtherArrays(v, p.o, p.lim); err != nil {
 		return nil, err
 	}
 	ids := s
 	if in := s.modality[v]; in != nil {
 		ids, in.ids = in, in.index
 	}
-	l := &Labeling{Path: path, Column: v.name, asked: o.IDs != ""}
+	l := &Labeling{Path: path, Column: v.name, asked: p.o.IDs != ""}
 	n := v.labelLen()
 	if n == 0 {
 		n, _, _ = v.shape2()
 	}
 	read := readAllLabels
-	if o.someMissing {
+	if p.o.someMissing {
 		read = readLabels
 	}
 	if l.Labels, l.Names, err = read(v, n, p.lim); err != nil {
@@ -128,7 +128,19 @@ func (l *Labeling) AlignSome(other string, ids []string, n int) (labels []int, b
 func (l *Labeling) Align(other string, ids []string, n int) (rows []int, by string, err error) {
 	switch {
 	case l.IDs != nil && ids != nil:
-		return l.alignIDs(other, ids)
+		j := joinIDs([][]string{l.IDs, ids}, nil)
+		switch none, extra := j.lack[0], j.lack[1]; {
+		case len(none) > 0:
+			return nil, "", fmt.Errorf("dataset: %s: has no label for %d of the %d samples of %s, %s among others", l.Path,
+				len(none), len(ids), other, j.names(none))
+		case len(extra) > 0:
+			return nil, "", fmt.Errorf("dataset: %s: has labels for %d samples that %s lacks, %s among others", l.Path,
+				len(extra), other, j.names(extra))
+		}
+		if j.same {
+			return identity(len(ids)), l.idColumn, nil
+		}
+		return j.rows[1], l.idColumn, nil
 	case l.IDs != nil && !countsRows(l.IDs):
 		return nil, "", mismatch(l.Path, l.idColumn, other)
 	case ids != nil && !countsRows(ids):
@@ -136,11 +148,7 @@ func (l *Labeling) Align(other string, ids []string, n int) (rows []int, by stri
 	case len(l.Labels) != n:
 		return nil, "", fmt.Errorf("dataset: %s: has %d labels for the %d samples of %s", l.Path, len(l.Labels), n, other)
 	}
-	rows = make([]int, n)
-	for i := range rows {
-		rows[i] = i
-	}
-	return rows, "their places", nil
+	return identity(n), "their places", nil
 }
 
 // Common returns the labels of the samples that l and other both have, in the order of l, and what they were found by. Without
@@ -177,7 +185,7 @@ func (l *Labeling) Common(other *Labeling) (a, b *Labeling, by string, err error
 		return nil, nil, "", fmt.Errorf("dataset: %s, %s: no id is in both files (%s, %s, …): write the ids alike in both",
 			l.Path, other.Path, l.IDs[0], other.IDs[0])
 	}
-	if err := joinIDs([][]string{l.IDs, other.IDs}).spelled(); err != nil {
+	if err := joinIDs([][]string{l.IDs, other.IDs}, nil).spelled(); err != nil {
 		return nil, nil, "", named(l.Path, err)
 	}
 	return l.take(rows[0]), other.take(rows[1]), other.idColumn, nil
@@ -192,28 +200,4 @@ func (l *Labeling) take(rows []int) *Labeling {
 	out := &Labeling{Path: l.Path, Column: l.Column}
 	out.Labels, out.Names = usedClasses(labels, l.Names)
 	return out
-}
-
-func (l *Labeling) alignIDs(other string, ids []string) (rows []int, by string, err error) {
-	j := joinIDs([][]string{ids, l.IDs})
-	switch {
-	case len(j.lack[1]) > 0:
-		err = fmt.Errorf("dataset: %s: has no label for %d of the %d samples of %s, %s among others", l.Path, len(j.lack[1]),
-			len(ids), other, j.names(j.lack[1]))
-	case len(j.lack[0]) > 0:
-		err = fmt.Errorf("dataset: %s: has labels for %d samples that %s lacks, %s among others", l.Path, len(j.lack[0]), other,
-			j.names(j.lack[0]))
-	}
-	if err != nil {
-		return nil, "", err
-	}
-	rows = make([]int, len(ids))
-	for i := range rows {
-		to := i
-		if j.rows[1] != nil {
-			to = j.rows[1][i]
-		}
-		rows[to] = i
-	}
-	return rows, l.idColumn, nil
 }

@@ -3,7 +3,6 @@ package dataset
 import (
 	"cmp"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -142,8 +141,11 @@ func readLabels(v *variable, n int, lim *limits) ([]int, []string, error) {
 	if rows*cols != n {
 		return nil, nil, v.errorf("holds %d labels for %d samples", rows*cols, n)
 	}
-	if k := v.typ.Kind; k == elem.Int64 || k == elem.Uint64 {
-		return readIntegerLabels(v, n, lim)
+	switch v.typ.Kind {
+	case elem.Int64:
+		return readIntegerLabels[int64](v, n, lim)
+	case elem.Uint64:
+		return readIntegerLabels[uint64](v, n, lim)
 	}
 	x, err := readFloats(v, lim)
 	if err != nil {
@@ -202,78 +204,53 @@ func someClasses(values []string) (labels []int, names []string, err error) {
 	return labels, names, nil
 }
 
-// readIndicators reads n labels from a matrix with one column (or row) for each class. The names of the classes are their
-// numbers, from 1.
-func readIndicators(v *variable, rows, cols, n int, lim *limits) ([]int, []string, error) {
-	numbers, err := oneHot(v, rows, cols, n, lim)
-	if err != nil {
-		return nil, nil, err
-	}
-	x := make([]float64, n)
-	for i, l := range numbers {
-		x[i] = float64(l + 1)
-	}
-	labels, names := classes(x)
-	return labels, names, nil
-}
-
 // readIntegerLabels reads labels of 64 bits, every bit of them.
-func readIntegerLabels(v *variable, n int, lim *limits) ([]int, []string, error) {
-	x, err := exactInts(v, n, lim)
+func readIntegerLabels[T int64 | uint64](v *variable, n int, lim *limits) ([]int, []string, error) {
+	x, err := exactInts[T](v, n, lim)
 	if err != nil {
 		return nil, nil, err
-	}
-	if v.typ.Kind == elem.Uint64 {
-		unsigned := make([]uint64, n)
-		for i, b := range x {
-			unsigned[i] = uint64(b)
-		}
-		labels, names := classes(unsigned)
-		return labels, names, nil
 	}
 	labels, names := classes(x)
 	return labels, names, nil
 }
 
-// exactInts reads a vector of n integers of 64 bits. Those of an unsigned one have the same bits.
-func exactInts(v *variable, n int, lim *limits) ([]int64, error) {
+// exactInts reads a vector of n integers of 64 bits.
+func exactInts[T int64 | uint64](v *variable, n int, lim *limits) ([]T, error) {
 	if err := v.prove(false); err != nil {
 		return nil, err
 	}
 	if err := lim.Take("labels", 16*int64(n)); err != nil {
 		return nil, v.wrap(err)
 	}
-	x := make([]int64, n)
+	x := make([]T, n)
 	err := v.stream(func(off int, raw []byte) error {
 		if off < 0 || off+len(raw)/8 > n {
-			return errors.New("holds more elements than its shape")
+			return errMore
 		}
 		for i := range len(raw) / 8 {
-			bits := binary.LittleEndian.Uint64(raw[8*i:])
 			if v.typ.Big {
-				bits = binary.BigEndian.Uint64(raw[8*i:])
+				x[off+i] = T(binary.BigEndian.Uint64(raw[8*i:]))
+			} else {
+				x[off+i] = T(binary.LittleEndian.Uint64(raw[8*i:]))
 			}
-			x[off+i] = int64(bits)
 		}
 		return nil
 	})
 	return x, v.wrap(err)
 }
 
-// oneHot reads labels given as a matrix with exactly one nonzero entry for each sample.
-func oneHot(v *variable, rows, cols, n int, lim *limits) ([]int, error) {
+// readIndicators reads n labels from a matrix with one column (or row) for each class, and exactly one nonzero entry for each
+// sample. The names of the classes are their numbers, from 1.
+func readIndicators(v *variable, rows, cols, n int, lim *limits) ([]int, []string, error) {
 	x, err := readMatrix(v, lim)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	byColumn := rows != n
 	if byColumn && cols != n {
-		return nil, v.errorf("is %s, which is not a label for each of %d samples", v.shapeString(), n)
+		return nil, nil, v.errorf("is %s, which is not a label for each of %d samples", v.shapeString(), n)
 	}
-	labels := make([]int, n)
-	for i := range labels {
-		labels[i] = -1
-	}
+	numbers := make([]int, n) // 0: none yet
 	for k, value := range x {
 		if value == 0 {
 			continue
@@ -282,15 +259,16 @@ func oneHot(v *variable, rows, cols, n int, lim *limits) ([]int, error) {
 		if byColumn {
 			i, j = j, i
 		}
-		if labels[i] >= 0 {
-			return nil, v.errorf("is %s and marks more than one class for sample %d (from 0)", v.shapeString(), i)
+		if numbers[i] > 0 {
+			return nil, nil, v.errorf("is %s and marks more than one class for sample %d (from 0)", v.shapeString(), i)
 		}
-		labels[i] = j
+		numbers[i] = j + 1
 	}
-	if i := slices.Index(labels, -1); i >= 0 {
-		return nil, v.errorf("is %s and marks no class for sample %d (from 0)", v.shapeString(), i)
+	if i := slices.Index(numbers, 0); i >= 0 {
+		return nil, nil, v.errorf("is %s and marks no class for sample %d (from 0)", v.shapeString(), i)
 	}
-	return labels, nil
+	labels, names := classes(numbers)
+	return labels, names, nil
 }
 
 // agree compares the labels of two variables as partitions with the same names.

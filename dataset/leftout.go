@@ -9,25 +9,17 @@ import (
 )
 
 // account goes through what is in the files and is not read. What looks like a view is an error unless the options name it.
-func (p *plan) account(data int, o *Options) error {
-	used := map[*variable]bool{p.mask: true}
-	for _, v := range slices.Concat(p.views, p.labels, p.index) {
-		used[v] = true
-		used[v.asText], used[v.namedBy], used[v.whole] = true, true, true
-	}
-	for _, s := range p.sources {
-		if s.ids != nil {
-			used[s.ids] = true
-		}
-	}
-	for _, s := range p.sources[:data] {
+func (p *plan) account() error {
+	p.warnOfUnknown()
+	used := p.served()
+	for _, s := range p.sources[:p.data] {
 		if s.annData {
-			p.left = append(p.left, s.annLeft(used, o)...)
+			p.left = append(p.left, s.annLeft(used, p.o)...)
 			continue
 		}
 		p.left = append(p.left, s.left...)
 		for _, v := range s.vars {
-			if err := p.accountFor(v, used, o); err != nil {
+			if err := p.accountFor(v, used); err != nil {
 				return err
 			}
 		}
@@ -35,46 +27,44 @@ func (p *plan) account(data int, o *Options) error {
 	return nil
 }
 
-// accountFor notes a variable that is not read, or returns the error that it is one.
-func (p *plan) accountFor(v *variable, used map[*variable]bool, o *Options) error {
+// accountFor notes a variable that is not read, or returns the error that it has to be.
+func (p *plan) accountFor(v *variable, used map[*variable]bool) error {
 	if used[v] || v.asText != nil && used[v.asText] {
 		return nil
 	}
 	if v.kind == cell {
-		return p.accountForCell(v, used, o)
+		return p.accountForCell(v, used)
 	}
-	why, view, err := p.whyLeft(v, o)
-	if err != nil {
-		return err
-	}
-	if !view {
+	why, err := p.whyLeft(v)
+	if err == nil {
 		p.left = append(p.left, Omission{v.file, v.name + " (" + v.shapeString() + " " + v.class + ")", why})
-		return nil
 	}
+	return err
+}
+
+// unreadView is the error that a variable looks like a view and is not read.
+func (v *variable) unreadView(why string) error {
 	return v.errorf("(%s %s) looks like a view and is not read: %s; name the views with Options.Views, or give "+
-		"Options.LeaveOut %s",
-		v.shapeString(), v.class, why, v.name)
+		"Options.LeaveOut %s", v.shapeString(), v.class, why, v.name)
 }
 
 // accountForCell notes the elements of a cell that are not read, or the cell if none is.
-func (p *plan) accountForCell(v *variable, used map[*variable]bool, o *Options) error {
+func (p *plan) accountForCell(v *variable, used map[*variable]bool) error {
+	what := v.name + " (cell of " + itoa(len(v.cells)) + ")"
 	some := slices.ContainsFunc(v.cells, func(c *variable) bool { return used[c] })
-	if o.leavesOut(v.name) || !some && (len(o.Views) > 0 || len(v.cells) == 0) {
-		p.left = append(p.left, Omission{v.file, v.name + " (cell of " + itoa(len(v.cells)) + ")", byChoice(v, o)})
+	if p.o.leavesOut(v.name) || !some && (len(p.o.Views) > 0 || len(v.cells) == 0) {
+		p.left = append(p.left, Omission{v.file, what, byChoice(v, p.o)})
 		return nil
 	}
-	if err := p.cellOfTexts(v, o); err != nil {
+	if err := p.cellOfTexts(v); err != nil {
 		return err
 	}
-	if !some && !slices.ContainsFunc(v.cells, func(c *variable) bool {
-		return c.kind == numeric || c.kind == sparse ||
-			c.kind == cell
-	}) {
-		p.left = append(p.left, Omission{v.file, v.name + " (cell of " + itoa(len(v.cells)) + ")", "it holds no matrix"})
+	if !some && !slices.ContainsFunc(v.cells, func(c *variable) bool { return c.kind != text && c.kind != other }) {
+		p.left = append(p.left, Omission{v.file, what, "it holds no matrix"})
 		return nil
 	}
 	for _, c := range v.cells {
-		if err := p.accountFor(c, used, o); err != nil {
+		if err := p.accountFor(c, used); err != nil {
 			return err
 		}
 	}
@@ -82,13 +72,13 @@ func (p *plan) accountForCell(v *variable, used map[*variable]bool, o *Options) 
 }
 
 // cellOfTexts refuses a cell with the name of labels or ids and an element for each sample.
-func (p *plan) cellOfTexts(v *variable, o *Options) error {
+func (p *plan) cellOfTexts(v *variable) error {
 	switch {
 	case len(v.cells) != p.n:
-	case slices.Contains(labelNames, strings.ToLower(v.name)) && p.labels == nil && !o.NoLabels:
+	case slices.Contains(labelNames, strings.ToLower(v.name)) && p.labels == nil && !p.o.NoLabels:
 		return v.errorf("is a cell of %d elements, which cannot be read as labels: in MATLAB, save grp2idx(%s) or "+
 			"double(categorical(%[2]s)); or give Options.Labels none", len(v.cells), v.name)
-	case namesIDs(v.name) && !o.NoIDs:
+	case namesIDs(v.name) && !p.o.NoIDs:
 		return v.errorf("is a cell of %d elements, which cannot be read as ids: save numbers, or a table with a column of ids; "+
 			"or give Options.LeaveOut %s", len(v.cells), v.name)
 	}
@@ -96,15 +86,15 @@ func (p *plan) cellOfTexts(v *variable, o *Options) error {
 }
 
 // warnOfUnknown adds the names that options give of what is left out or made features, and that nothing in the files has.
-func (p *plan) warnOfUnknown(o *Options) {
-	for _, name := range o.LeaveOut {
+func (p *plan) warnOfUnknown() {
+	for _, name := range p.o.LeaveOut {
 		read := func(s *source) bool { return s.hasColumn(name) || s.hasVariable(name) }
 		file := func(l Omission) bool { return l.What == "file" && matches([]string{name}, filepath.Base(l.File)) }
 		if !slices.ContainsFunc(p.sources, read) && !slices.ContainsFunc(p.left, file) {
 			p.warnings = append(p.warnings, "Options.LeaveOut "+name+" names nothing that the files have")
 		}
 	}
-	for _, name := range o.OneHot {
+	for _, name := range p.o.OneHot {
 		if !slices.ContainsFunc(p.sources, func(s *source) bool { return s.hasColumn(name) }) {
 			p.warnings = append(p.warnings, "Options.OneHot "+name+" names no column of the files")
 		}
@@ -140,58 +130,55 @@ func byChoice(v *variable, o *Options) string {
 // byLimit finds what a reader left alone for lack of memory.
 var byLimit = regexp.MustCompile(`limit of memory|MaxBytes|never written`)
 
-// whyLeft tells why a variable is not read, and whether it looks like a view all the same.
-func (p *plan) whyLeft(v *variable, o *Options) (why string, view bool, err error) {
+// whyLeft returns why a variable is not read. One that has to be read is an error.
+func (p *plan) whyLeft(v *variable) (why string, err error) {
 	name := strings.ToLower(v.name)
 	switch {
-	case o.leavesOut(v.name):
-		return "by option", false, nil
-	case len(o.Views) > 0:
-		return "not among the views of the options", false, nil
+	case p.o.leavesOut(v.name) || len(p.o.Views) > 0:
+		return byChoice(v, p.o), nil
 	case v.kind == other && byLimit.MatchString(v.note):
-		return "", false, v.errorf("(%s %s) is not read: %s; give more with Options.MaxBytes", v.shapeString(), v.class, v.note)
+		return "", v.errorf("(%s %s) is not read: %s; give more with Options.MaxBytes", v.shapeString(), v.class, v.note)
 	case v.name == "MissingStatus" && (p.index != nil || p.mask != nil):
-		return "MissingStatus is not used: an index or a mask says which rows are absent", false, nil
+		return "MissingStatus is not used: an index or a mask says which rows are absent", nil
 	case v.name == "MissingStatus" || slices.Contains(maskNames, name) && p.mask == nil:
-		return "", false, v.errorf("(%s %s) may say which views are absent, and is not read: save a matrix present (samples by "+
+		return "", v.errorf("(%s %s) may say which views are absent, and is not read: save a matrix present (samples by "+
 			"views, 1 where a sample has the view), or give Options.LeaveOut %s", v.shapeString(), v.class, v.name)
 	case v.kind == text:
-		return p.whyTextsLeft(v), false, nil
+		return p.whyTextsLeft(v), nil
 	case v.kind == other:
-		return p.whyUnreadLeft(v, o)
+		return p.whyUnreadLeft(v)
 	case slices.Contains(labelNames, name):
-		return "classes that are not asked for", false, nil
+		return "classes that are not asked for", nil
 	case slices.Contains(maskNames, name):
-		return "a mask that is not used", false, nil
+		return "a mask that is not used", nil
 	}
 	return p.whyArrayLeft(v)
 }
 
 func (p *plan) whyTextsLeft(v *variable) string {
-	if len(v.dims) == 1 && v.dims[0] == p.n {
-		return "texts; if they give the classes, Options.Labels " + v.name +
-			", if they name the samples, Options.IDs " + v.name
+	if !slices.Equal(v.dims, []int{p.n}) {
+		return "texts"
 	}
-	return "texts"
+	return "texts; if they give the classes, Options.Labels " + v.name + ", if they name the samples, Options.IDs " + v.name
 }
 
 // whyUnreadLeft is whyLeft for a variable of a kind that is not read.
-func (p *plan) whyUnreadLeft(v *variable, o *Options) (why string, view bool, err error) {
+func (p *plan) whyUnreadLeft(v *variable) (why string, err error) {
 	switch {
 	case v.namedAsView():
-		return v.note, true, nil
-	case namesIDs(v.name) && !o.NoIDs && isTextClass(v.class):
-		return "", false, v.errorf("(%s %s) cannot be read as ids: save numbers, or a table with a column of ids; or give "+
+		return "", v.unreadView(v.note)
+	case namesIDs(v.name) && !p.o.NoIDs && isTextClass(v.class):
+		return "", v.errorf("(%s %s) cannot be read as ids: save numbers, or a table with a column of ids; or give "+
 			"Options.LeaveOut %s", v.shapeString(), v.class, v.name)
 	case p.holdsViews(v) != "":
-		return v.note + ", and it holds " + p.holdsViews(v), true, nil
-	case !isTextClass(v.class):
-		return v.note, p.hasRowPerSample(v), nil
-	case slices.Contains(labelNames, strings.ToLower(v.name)) && p.labels == nil && !o.NoLabels:
-		return "", false, v.errorf("(%s %s) cannot be read as labels: save the classes as numbers, or give "+
+		return "", v.unreadView(v.note + ", and it holds " + p.holdsViews(v))
+	case !isTextClass(v.class) && p.hasRowPerSample(v):
+		return "", v.unreadView(v.note)
+	case isTextClass(v.class) && slices.Contains(labelNames, strings.ToLower(v.name)) && p.labels == nil && !p.o.NoLabels:
+		return "", v.errorf("(%s %s) cannot be read as labels: save the classes as numbers, or give "+
 			"Options.Labels none", v.shapeString(), v.class)
 	}
-	return v.note, false, nil
+	return v.note, nil
 }
 
 // holdsViews names the first member of a group or structure that has the name of a view or a row for each sample.
@@ -206,19 +193,19 @@ func (p *plan) holdsViews(v *variable) string {
 }
 
 // whyArrayLeft is whyLeft for an array of numbers.
-func (p *plan) whyArrayLeft(v *variable) (why string, view bool, err error) {
+func (p *plan) whyArrayLeft(v *variable) (why string, err error) {
 	switch first := p.views[0].dims; {
 	case v.namedAsView():
-		return "it has the name of a view", true, nil
+		return "", v.unreadView("it has the name of a view")
 	case !p.hasRowPerSample(v) && p.either && len(first) == 2 && slices.Contains(v.dims, first[1]):
-		return "", false, v.errorf("(%s %s) has an entry for each column of %s: give Options.Orientation columns if these are "+
+		return "", v.errorf("(%s %s) has an entry for each column of %s: give Options.Orientation columns if these are "+
 			"the samples, else Options.Orientation rows", v.shapeString(), v.class, p.views[0].name)
 	case !p.hasRowPerSample(v):
-		return "it has not a row for each sample", false, nil
+		return "it has not a row for each sample", nil
 	case len(v.dims) > 2:
-		return reshape(v), true, nil
+		return "", v.unreadView(reshape(v))
 	}
-	return "it has a row for each sample", true, nil
+	return "", v.unreadView("it has a row for each sample")
 }
 
 // hasRowPerSample reports whether an axis of an array counts the samples; of more than two axes, the first or the last one.

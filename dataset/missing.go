@@ -218,6 +218,10 @@ func (r *rawSet) cureOfNaN(v, rows, whole, cells int, in map[int]int) (cure [][2
 			names = append(names, r.vars[v].columnName(j))
 		}
 	}
+	several := func(name string) bool { return name == "" || strings.Contains(name, ",") }
+	if whole > 0 && len(r.vars) == 1 || len(names) == r.set.Views[v].Cols || slices.ContainsFunc(names, several) {
+		return nil
+	}
 	if slices.Sort(names); len(names) > 0 {
 		cure = append(cure, [2]string{"Options.LeaveOut", strings.Join(names, ",")})
 	}
@@ -227,14 +231,8 @@ func (r *rawSet) cureOfNaN(v, rows, whole, cells int, in map[int]int) (cure [][2
 	if cells > 0 {
 		cure = append(cure, [2]string{"Options.Impute", "mean"})
 	}
-	if whole > 0 && len(r.vars) == 1 || len(names) == r.set.Views[v].Cols || slices.ContainsFunc(names, notOne) {
-		return nil
-	}
 	return cure
 }
-
-// notOne reports whether a name is none, or several with commas between them.
-func notOne(name string) bool { return name == "" || strings.Contains(name, ",") }
 
 // columnName is the name of a column of a table; empty without.
 func (v *variable) columnName(j int) string {

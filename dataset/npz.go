@@ -257,7 +257,7 @@ func readStrings(open func() (io.ReadCloser, error), h npy.Header, lim *limits) 
 	err := streamFrom(open, h.Elements(), h.Width, func(off int, raw []byte) error {
 		out = grown(out, off+len(raw)/h.Width, h.Elements())
 		for k := range len(raw) / h.Width {
-			s, err := known.one(decodeString(raw[k*h.Width:(k+1)*h.Width], unicode, h.Type.Big))
+			s, err := known.one([]byte(decodeString(raw[k*h.Width:(k+1)*h.Width], unicode, h.Type.Big)))
 			if err != nil {
 				return err
 			}

@@ -168,7 +168,7 @@ func TestNPZErrors(t *testing.T) {
 		{"no array", zipBytes(t, false, map[string][]byte{"a.txt": nil}), Options{}, []string{"without NumPy arrays"}},
 		{"not an array", zipBytes(t, false, map[string][]byte{"X0.npy": []byte("hello, world")}), Options{}, []string{"X0",
 			"NumPy"}},
-		{"other n", npzBytes(t, false, ok, Array{"X1", []int{3, 2}, make([]float32, 6)}), Options{}, []string{"X0 2×1 X1 3×2"}},
+		{"other n", npzBytes(t, false, ok, Array{"X1", []int{3, 2}, make([]float32, 6)}), Options{}, []string{"X0 2×1, X1 3×2"}},
 		{"labels of another length", npzBytes(t, false, ok, Array{"y", nil, []int{1, 2, 3}}), Options{}, []string{"3 labels"}},
 		{"objects", raw("'|O'", "(1, 1)", 8), Options{}, []string{"X0", "Python objects"}},
 		{"records", raw("[('a', '<f4')]", "(1,)", 4), Options{}, []string{"X0", "records"}},

@@ -26,7 +26,7 @@ func Open(ctx context.Context, paths []string, o Options) (*Set, error) {
 		return nil, err
 	}
 	defer p.close()
-	set, err := p.read(&o)
+	set, err := p.read()
 	if err = p.unchanged(ctx, err); err != nil {
 		return nil, err
 	}
@@ -36,16 +36,10 @@ func Open(ctx context.Context, paths []string, o Options) (*Set, error) {
 // turns tells whether a variable is read the other way round.
 func (p *plan) turns(v *variable) bool { return p.turned && !v.transposed }
 
-// unchanged returns an error if a file has been written since it was opened, in place of one of reading, which may come from
-// that; else that one. A reading that was called off stays so; one that came to its end does not count if a file was changed.
+// unchanged is [source.blamed] for all files: the first one that was changed counts.
 func (p *plan) unchanged(ctx context.Context, reading error) error {
-	if calledOff(ctx, reading) {
-		return reading
-	}
-	for _, s := range p.sources {
-		if err := s.unchanged(); err != nil {
-			return err
-		}
+	for _, s := range slices.Backward(p.sources) {
+		reading = s.blamed(ctx, reading)
 	}
 	return reading
 }
@@ -77,33 +71,35 @@ func Read(ctx context.Context, name string, r io.ReaderAt, size int64, o Options
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	p := &plan{name: baseName(name), lim: newLimits(&o)}
+	p := &plan{o: &o, data: 1, name: baseName(name), lim: newLimits(&o)}
 	s := &source{path: name, size: size, close: func() error { return nil }}
 	if err := s.list(r, &o, p.lim); err != nil {
 		return nil, named(name, err)
 	}
 	p.sources = []*source{s}
-	if err := p.choose(1, &o); err != nil {
+	if err := p.choose(); err != nil {
 		return nil, err
 	}
-	return p.read(&o)
+	return p.read()
 }
 
 // plan is what was found in the files and how it is going to be read.
 type plan struct {
-	sources   []*source // data files, then the files of labels and mask
-	name      string
-	views     []*variable
-	labels    []*variable
-	index     []*variable
-	mask      *variable
-	maskOrder maskOrder
-	turned    bool
-	counted   string // what tells the number of samples, where it is not the labels
-	either    bool   // the matrices could be read in either orientation
-	why       string // of the orientation
-	n         int    // 0 until the views are read, for triplets without labels
-	lim       *limits
+	o       *Options
+	sources []*source // data files, then the files of labels and mask
+	data    int       // the number of the files of data
+	name    string
+	views   []*variable
+	labels  []*variable
+	index   []*variable
+	mask    *variable
+	maskTo  []int // the view of each column of the mask
+	turned  bool
+	counted string // what tells the number of samples, where it is not the labels
+	either  bool   // the matrices could be read in either orientation
+	why     string // of the orientation
+	n       int    // 0 until the views are read, for triplets without labels
+	lim     *limits
 
 	labelsFile, maskFile *source
 	of                   map[*variable]*source
@@ -124,8 +120,8 @@ func (p *plan) close() {
 
 // newPlan opens the files and chooses. On error the files are closed, and the plan has what was found until then.
 func newPlan(paths []string, o *Options) (*plan, error) {
-	p := &plan{}
-	err := p.prepare(paths, o)
+	p := &plan{o: o}
+	err := p.prepare(paths)
 	if err != nil {
 		err = p.unchanged(o.ctx, err)
 		p.close()
@@ -151,15 +147,15 @@ func (j joined) Unwrap() []error { return j }
 // mostWrong is the largest number of files whose errors are told.
 const mostWrong = 10
 
-func (p *plan) prepare(paths []string, o *Options) error {
-	if err := o.check(); err != nil {
+func (p *plan) prepare(paths []string) error {
+	if err := p.o.check(); err != nil {
 		return err
 	}
-	files, err := expand(paths, o)
+	files, err := expand(paths, p.o)
 	if err != nil {
 		return err
 	}
-	p.lim = newLimits(o)
+	p.lim = newLimits(p.o)
 	p.name = baseName(strings.TrimRight(paths[0], `/\`))
 	p.left = append(p.left, files.left...)
 	var wrong []error
@@ -168,20 +164,20 @@ func (p *plan) prepare(paths []string, o *Options) error {
 		if len(files.files) > 1 {
 			as = roleByName(f)
 		}
-		if _, err := p.open(f, as, o); err != nil {
+		if _, err := p.open(f, as, p.o); err != nil {
 			if wrong = append(wrong, err); len(wrong) == mostWrong || p.lim.Spent() {
 				break
 			}
 		}
 	}
-	data := len(p.sources)
+	p.data = len(p.sources)
 	for _, x := range []struct {
 		path string
 		as   role
 		to   **source
-	}{{o.LabelsFile, roleLabels, &p.labelsFile}, {o.MaskFile, roleMask, &p.maskFile}} {
+	}{{p.o.LabelsFile, roleLabels, &p.labelsFile}, {p.o.MaskFile, roleMask, &p.maskFile}} {
 		if x.path != "" && !p.lim.Spent() {
-			if *x.to, err = p.open(x.path, x.as, o); err != nil {
+			if *x.to, err = p.open(x.path, x.as, p.o); err != nil {
 				wrong = append(wrong, err)
 			}
 		}
@@ -189,7 +185,7 @@ func (p *plan) prepare(paths []string, o *Options) error {
 	if len(wrong) > 0 {
 		return joined(wrong)
 	}
-	return p.choose(data, o)
+	return p.choose()
 }
 
 // roleByName is what a file among several is there for.
@@ -216,49 +212,18 @@ func (p *plan) open(path string, as role, o *Options) (*source, error) {
 	return s, err
 }
 
-// choose decides what the variables of the files are. The first of them, as many as data says, hold views.
-func (p *plan) choose(data int, o *Options) error {
+// choose decides what the variables of the files are.
+func (p *plan) choose() error {
 	for _, s := range p.sources {
 		p.notes = append(p.notes, s.notes...)
 	}
-	if err := p.chooseLabels(data, o); err != nil {
-		return err
-	}
-	if err := p.turnProved(data, o); err != nil {
-		return err
-	}
-	if err := p.checkShared(data, o, p.lim); err != nil {
-		return err
-	}
-	if err := p.checkColumns(data, o); err != nil {
-		return err
-	}
-	if err := p.checkParts(data, o); err != nil {
-		return err
-	}
-	if err := p.chooseIDs(o); err != nil {
-		return err
-	}
-	if err := p.chooseMask(data, o); err != nil {
-		return err
-	}
-	if err := p.chooseViews(data, o); err != nil {
-		return err
-	}
-	p.noteSources()
-	if err := p.joinFiles(data, o); err != nil {
-		return err
-	}
-	for _, step := range []func(*Options) error{p.settle, p.splitColumns, p.checkTable} {
-		if err := step(o); err != nil {
+	for _, step := range []func() error{p.chooseLabels, p.turnProved, p.checkShared, p.checkColumns, p.checkParts, p.chooseIDs,
+		p.chooseMask, p.chooseViews, p.joinFiles, p.settle, p.splitColumns, p.checkTable, p.orderMask, p.account} {
+		if err := step(); err != nil {
 			return err
 		}
 	}
-	if err := p.orderMask(); err != nil {
-		return err
-	}
-	p.warnOfUnknown(o)
-	return p.account(data, o)
+	return nil
 }
 
 // noteSources notes the file of each variable.
@@ -283,8 +248,8 @@ func (p *plan) noteSources() {
 }
 
 // checkTable looks for the views of the options in the tables.
-func (p *plan) checkTable(o *Options) error {
-	for _, t := range o.Table {
+func (p *plan) checkTable() error {
+	for _, t := range p.o.Table {
 		if !slices.ContainsFunc(p.views, func(v *variable) bool { return (v.fromTable || v.whole != nil) && v.name == t.Name }) {
 			return fmt.Errorf("dataset: %s: has no view %s of Options.Table", p.sources[0].path, t.Name)
 		}
@@ -293,34 +258,34 @@ func (p *plan) checkTable(o *Options) error {
 }
 
 // chooseLabels looks for labels in the data files and the file of labels.
-func (p *plan) chooseLabels(data int, o *Options) error {
-	for _, s := range p.sources[:data] {
-		vs, err := s.labelVariables(o)
+func (p *plan) chooseLabels() error {
+	for _, s := range p.sources[:p.data] {
+		vs, err := s.labelVariables(p.o)
 		if err != nil {
 			return err
 		}
 		p.labels = append(p.labels, vs...)
-		wanted := !o.NoLabels && o.Labels == "" && o.LabelsFile == ""
+		wanted := !p.o.NoLabels && p.o.Labels == "" && p.o.LabelsFile == ""
 		if len(vs) == 0 && s.role == roleLabels && wanted {
-			if err := p.labelsFrom(s, o); err != nil {
+			if err := p.labelsFrom(s, p.o); err != nil {
 				return err
 			}
 		}
 	}
 	if p.labelsFile != nil {
-		return p.labelsFrom(p.labelsFile, o)
+		return p.labelsFrom(p.labelsFile, p.o)
 	}
-	if o.Labels == "" || len(p.labels) > 0 {
+	if p.o.Labels == "" || len(p.labels) > 0 {
 		return nil
 	}
-	info, err := os.Stat(o.Labels)
+	info, err := os.Stat(p.o.Labels)
 	if err != nil || info.IsDir() {
 		return fmt.Errorf("dataset: %s: has no variable %s for the labels, nor is there a file of that name; it holds %s",
-			p.sources[0].path, o.Labels, p.sources[0].listing())
+			p.sources[0].path, p.o.Labels, p.sources[0].listing())
 	}
-	alone := *o
+	alone := *p.o
 	alone.Labels = ""
-	if p.labelsFile, err = p.open(o.Labels, roleLabels, &alone); err != nil {
+	if p.labelsFile, err = p.open(p.o.Labels, roleLabels, &alone); err != nil {
 		return err
 	}
 	return p.labelsFrom(p.labelsFile, &alone)
@@ -374,48 +339,43 @@ func mayBeLabels(vs []*variable) string {
 }
 
 // chooseMask looks for what says which views are present.
-func (p *plan) chooseMask(data int, o *Options) error {
+func (p *plan) chooseMask() (err error) {
 	if p.maskFile != nil {
-		var err error
-		p.mask, err = p.maskFile.fileMask(o.Mask, o)
+		p.mask, err = p.maskFile.maskIn(p.o, true)
 		return err
 	}
-	for _, s := range p.sources[:data] {
-		if p.mask == nil && s.role == roleMask && s.csv && o.Mask == "" {
-			var err error
-			if p.mask, err = s.tableMask(); err != nil {
+	for _, s := range p.sources[:p.data] {
+		if p.mask == nil {
+			if p.mask, err = s.maskIn(p.o, s.role == roleMask && s.csv && p.o.Mask == ""); err != nil {
 				return err
 			}
-		}
-		if p.mask == nil {
-			p.mask = s.maskVariable(o.Mask, o)
 		}
 		if p.index == nil {
 			p.index = s.indexVariables()
 		}
 	}
-	if o.Mask != "" && p.mask == nil {
-		return fmt.Errorf("dataset: %s: has no variable %s for the mask; it holds %s", p.sources[0].path, o.Mask,
+	if p.o.Mask != "" && p.mask == nil {
+		return fmt.Errorf("dataset: %s: has no variable %s for the mask; it holds %s", p.sources[0].path, p.o.Mask,
 			p.sources[0].listing())
 	}
 	return nil
 }
 
 // chooseViews takes the views of every data file.
-func (p *plan) chooseViews(data int, o *Options) error {
-	taken, names := p.noViews(o), o.Views
-	for _, s := range p.sources[:data] {
-		if data > 1 {
+func (p *plan) chooseViews() error {
+	taken, names := p.noViews(), p.o.Views
+	for _, s := range p.sources[:p.data] {
+		if p.data > 1 {
 			if s.onlyTaken(taken) {
 				continue // a file of labels or of a mask among the files of views
 			}
-			if s.role == roleLabels && (o.NoLabels || len(p.labels) > 0) && len(o.Views) == 0 {
+			if s.role == roleLabels && (p.o.NoLabels || len(p.labels) > 0) && len(p.o.Views) == 0 {
 				p.left = append(p.left, Omission{s.path, "file", "it has a name of classes, which other files give " +
 					"or the options do not want"})
 				s.vars, s.left = nil, nil
 				continue
 			}
-			if names = s.has(o.Views); len(o.Views) > 0 && len(names) == 0 {
+			if names = s.has(p.o.Views); len(p.o.Views) > 0 && len(names) == 0 {
 				continue
 			}
 		}
@@ -431,40 +391,46 @@ func (p *plan) chooseViews(data int, o *Options) error {
 	if err := checkViews(p.views); err != nil {
 		return err
 	}
-	for _, s := range p.sources[:data] {
+	for _, s := range p.sources[:p.data] {
 		s.nameFeatures(p.views)
 	}
-	return p.splitMatrix(o)
+	return p.splitMatrix()
 }
 
-// noViews marks the variables that serve as labels, mask, index or ids, and those that the options leave out.
-func (p *plan) noViews(o *Options) map[*variable]bool {
-	taken := map[*variable]bool{p.mask: true}
-	for _, v := range slices.Concat(p.labels, p.index) {
-		taken[v] = true
-		taken[v.asText] = true
+// served marks the variables that serve as views, labels, mask, index or ids.
+func (p *plan) served() map[*variable]bool {
+	used := map[*variable]bool{p.mask: true}
+	for _, v := range slices.Concat(p.views, p.labels, p.index) {
+		used[v], used[v.asText], used[v.namedBy], used[v.whole] = true, true, true, true
 	}
 	for _, s := range p.sources {
-		taken[s.ids] = true
+		used[s.ids] = true
+	}
+	delete(used, nil)
+	return used
+}
+
+// noViews marks the variables that serve for something, and those that the options leave out.
+func (p *plan) noViews() map[*variable]bool {
+	taken := p.served()
+	for _, s := range p.sources {
 		for _, v := range s.vars {
-			taken[v] = taken[v] || !s.csv && o.leavesOut(v.name)
+			taken[v] = taken[v] || !s.csv && p.o.leavesOut(v.name)
 		}
 	}
-	delete(taken, nil)
 	return taken
 }
 
 // onlyTaken tells whether a file among several is there for labels or mask: what else it holds is a number for each sample.
 func (s *source) onlyTaken(taken map[*variable]bool) bool {
+	base := strings.ToLower(s.base())
+	usual := slices.Contains(labelNames, base) || slices.Contains(maskNames, base)
 	some := false
 	for _, v := range s.vars {
-		switch {
-		case taken[v], v.asText != nil && taken[v.asText]:
+		if taken[v] || v.asText != nil && taken[v.asText] {
 			some = true
-		default:
-			if !slices.Contains(append(labelNames, maskNames...), strings.ToLower(s.base())) {
-				return false
-			}
+		} else if !usual {
+			return false
 		}
 	}
 	return some
@@ -472,17 +438,11 @@ func (s *source) onlyTaken(taken map[*variable]bool) bool {
 
 // has keeps the names that the file has.
 func (s *source) has(names []string) []string {
-	var out []string
-	for _, n := range names {
-		if s.find(n) != nil {
-			out = append(out, n)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return s.find(name) == nil })
 }
 
 // settle decides the orientation and compares the numbers of samples and views.
-func (p *plan) settle(o *Options) error {
+func (p *plan) settle() error {
 	labels := 0
 	for _, v := range p.labels {
 		labels = max(labels, v.labelLen())
@@ -495,10 +455,9 @@ func (p *plan) settle(o *Options) error {
 		}
 	}
 	if p.index != nil && len(p.index) != len(p.views) {
-		return fmt.Errorf("dataset: %s: index lists %d views, but there are %d", p.sources[0].path, len(p.index),
-			len(p.views))
+		return fmt.Errorf("dataset: %s: index lists %d views, but there are %d", p.sources[0].path, len(p.index), len(p.views))
 	}
-	if o.Triplets {
+	if p.o.Triplets {
 		p.n, p.why = labels, "triplets"
 		for _, v := range p.views {
 			if !looksLikeTriplets([]*variable{v}) {
@@ -507,5 +466,5 @@ func (p *plan) settle(o *Options) error {
 		}
 		return nil
 	}
-	return p.orient(labels, o)
+	return p.orient(labels)
 }

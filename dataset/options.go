@@ -150,19 +150,6 @@ const (
 // defaultSparseShare: CSR takes 8 bytes an entry, full float32 4; a quarter leaves a gain in time too.
 const defaultSparseShare = 0.25
 
-// storage says how a view is held.
-type storage struct {
-	Storage
-	share float64 // of SparseIfSmaller
-}
-
-func (o *Options) storage() storage {
-	if o.SparseShare == 0 {
-		return storage{o.Storage, defaultSparseShare}
-	}
-	return storage{o.Storage, o.SparseShare}
-}
-
 // keepsNaN reports whether NaN in a row, or in all of it, is kept until it is filled.
 func (o *Options) keepsNaN(all bool) bool { return o.AllowNaN || o.Impute != NoImpute && !all }
 

@@ -3,7 +3,6 @@ package dataset
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // orient decides whether the columns of all views are the samples, and the number of samples. labels is the number of
@@ -46,13 +45,9 @@ func orientedBy(either bool, labels int, counted string) string {
 
 // unlikeSamples is the error that the views have no common number of samples that fits the labels.
 func unlikeSamples(views []*variable, labels int, counted string) error {
-	var shapes strings.Builder
+	shapes := make([]string, len(views))
 	for i, v := range views {
-		if i == 8 {
-			shapes.WriteString(" …")
-			break
-		}
-		fmt.Fprintf(&shapes, " %s %s", v.name, v.shapeString())
+		shapes[i] = v.name + " " + v.shapeString()
 	}
 	with := "without labels"
 	if labels > 0 {
@@ -62,8 +57,8 @@ func unlikeSamples(views []*variable, labels int, counted string) error {
 	if looksLikeTriplets(views) {
 		hint += "; three columns each: they may be (row, column, value) triplets, see Options.Triplets"
 	}
-	return fmt.Errorf("dataset: %s: views of different numbers of samples, or of other numbers than the %s:%s, %s%s",
-		views[0].file, counted, shapes.String(), with, hint)
+	return fmt.Errorf("dataset: %s: views of different numbers of samples, or of other numbers than the %s: %s, %s%s",
+		views[0].file, counted, someNames(shapes), with, hint)
 }
 
 // namesFeatures tells whether a view is a table whose header names its columns: these are features unless the options or ids say

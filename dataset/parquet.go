@@ -42,7 +42,7 @@ func (s *source) listTable(t *columnar.Table, o *Options, lim *limits) error {
 		return errors.New("holds columns and no rows")
 	}
 	s.format, s.csv = "Parquet", true
-	c := &csvFile{lim: lim, missing: o.someMissing, records: t.Rows, firstLine: 1, firstText: map[int]csvPlace{}}
+	c := &csvFile{s: s, o: o, lim: lim, records: t.Rows, firstLine: 1, firstText: map[int]csvPlace{}}
 	c.header = []string{}
 	var lists []*variable
 	for _, column := range t.Columns {
@@ -62,7 +62,7 @@ func (s *source) listTable(t *columnar.Table, o *Options, lim *limits) error {
 		}
 	}
 	c.fields, c.groups = len(c.header), t.Groups
-	if err := c.makeColumns(lim); err != nil {
+	if err := c.makeColumns(); err != nil {
 		return err
 	}
 	for i := range c.typed {
@@ -71,10 +71,10 @@ func (s *source) listTable(t *columnar.Table, o *Options, lim *limits) error {
 		}
 	}
 	s.columns, s.table, s.text = c.listing(), &c.columns, c
-	if err := c.assign(s, o, lim); err != nil {
+	if err := c.assign(); err != nil {
 		return err
 	}
-	err := c.variables(s, o, lim)
+	err := c.variables()
 	for _, v := range lists {
 		if o.leavesOut(v.name) {
 			s.left = append(s.left, Omission{s.path, "column " + v.name, "by option"})

@@ -14,52 +14,44 @@ const (
 
 // checkShared returns an error if a column of two tables without ids may name their samples: it has the same name in both, and
 // different texts or whole numbers in all rows of each.
-func (p *plan) checkShared(data int, o *Options, lim *limits) error {
-	if data < 2 || o.NoIDs || o.Orientation == ColumnsAreSamples {
+func (p *plan) checkShared() error {
+	if p.data < 2 || p.o.NoIDs || p.o.Orientation == ColumnsAreSamples {
 		return nil
 	}
-	defer lim.Reset(lim.Used())
-	looked := 0
-	first := map[string]csvColumn{} // of each name
-	for _, s := range p.sources[:data] {
+	defer p.lim.Reset(p.lim.Used())
+	type column struct {
+		of     *source
+		number int
+	}
+	looked, first := 0, map[string]column{} // of each name
+	for _, s := range p.sources[:p.data] {
 		if !s.withoutIDs() {
 			continue
 		}
-		if err := lim.Take("the names of its columns", 64*int64(len(s.text.header))); err != nil {
+		if err := p.lim.Take("the names of its columns", 64*int64(len(s.text.header))); err != nil {
 			return named(s.path, err)
 		}
 		for i, name := range s.text.header {
-			here := csvColumn{s, i}
-			if here.hasRole(name, o) {
+			if s.text.hasRole(i, name) {
 				continue
 			}
 			at, ok := first[name]
 			if !ok {
-				first[name] = here
-			} else if looked++; looked <= mostShared && at.source != s && at.mayName(lim) && here.mayName(lim) {
+				first[name] = column{s, i}
+			} else if looked++; looked <= mostShared && at.of != s && at.of.text.checkID(at.number, false) == nil &&
+				s.text.checkID(i, false) == nil {
 				return fmt.Errorf("dataset: %s and %s have the column %s with a different value in each row: give "+
 					"Options.IDs %[3]s if it names the samples, Options.LeaveOut %[3]s if it is no feature, or Options.IDs "+
-					"none if the rows are in the same order", at.source.path, s.path, name)
+					"none if the rows are in the same order", at.of.path, s.path, name)
 			}
 		}
 	}
 	return nil
 }
 
-// csvColumn is a column of a table.
-type csvColumn struct {
-	source *source
-	number int
-}
-
 // hasRole reports whether the options or the name say what a column is.
-func (c csvColumn) hasRole(name string, o *Options) bool {
-	return name == "" || c.number == c.source.text.roles.label || o.leavesOut(name) || matches(o.OneHot, name)
-}
-
-// mayName reports whether a column has a different text or whole number in each row.
-func (c csvColumn) mayName(lim *limits) bool {
-	return c.source.text.checkID(c.number, false, lim) == nil
+func (c *csvFile) hasRole(i int, name string) bool {
+	return name == "" || i == c.roles.label || c.o.leavesOut(name) || matches(c.o.OneHot, name)
 }
 
 // withoutIDs reports whether a source is a table with names of columns, enough rows to judge by, and no ids.
@@ -70,12 +62,12 @@ func (s *source) withoutIDs() bool {
 
 // checkParts returns an error if two tables without ids name the same features: they may be parts of one table, or
 // hold the same samples in their columns.
-func (p *plan) checkParts(data int, o *Options) error {
+func (p *plan) checkParts() error {
 	seen := map[string]*source{}
-	for _, s := range p.sources[:data] {
+	for _, s := range p.sources[:p.data] {
 		c := s.text
-		if c == nil || c.header == nil || c.roles.id >= 0 || len(c.roles.features) < 2 || o.NoIDs ||
-			o.Orientation != AutoOrientation {
+		if c == nil || c.header == nil || c.roles.id >= 0 || len(c.roles.features) < 2 || p.o.NoIDs ||
+			p.o.Orientation != AutoOrientation {
 			continue
 		}
 		var names []string

@@ -20,7 +20,7 @@ func readView[T elem.Float](v *variable, turnedFile bool, o *Options, lim *limit
 	if err := v.prove(turned); err != nil {
 		return View{}, badValues{}, err
 	}
-	b, err := newBuilder[T](v, rows, cols, turned, o.storage(), lim)
+	b, err := newBuilder[T](v, rows, cols, turned, o, lim)
 	if err != nil {
 		return View{}, badValues{}, v.wrap(err)
 	}
@@ -77,7 +77,7 @@ func readFloats(v *variable, lim *limits) ([]float64, error) {
 	if err := v.prove(false); err != nil {
 		return nil, err
 	}
-	b, err := newBuilder[float64](v, v.elements(), 1, false, storage{Storage: AllDense}, lim)
+	b, err := newBuilder[float64](v, v.elements(), 1, false, &Options{Storage: AllDense}, lim)
 	if err != nil {
 		return nil, v.wrap(err)
 	}

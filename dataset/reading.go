@@ -169,13 +169,11 @@ func (p *plan) warn(set *Set, named bool) {
 	switch {
 	case set.Labels == nil:
 	case classes == n && n > 2:
-		p.warnings = append(p.warnings, fmt.Sprintf("all %d labels are different: is %s a number to predict, or an id, "+
-			"and no class? Options.Labels names the "+
-			"classes, Options.Labels none leaves them out", n, p.labels[0].origin()))
+		p.warnings = append(p.warnings, fmt.Sprintf("all %d labels are different: is %s a number to predict, or an id, and no "+
+			"class? Options.Labels names the classes, Options.Labels none leaves them out", n, p.labels[0].origin()))
 	case classes > 2 && 10*classes > n && !named:
-		p.warnings = append(p.warnings, fmt.Sprintf("%d classes for %d samples: does %s give the classes? Options.Labels "+
-			"names them, Options.Labels none "+
-			"leaves them out", classes, n, p.labels[0].origin()))
+		p.warnings = append(p.warnings, fmt.Sprintf("%d classes for %d samples: does %s give the classes? Options.Labels names "+
+			"them, Options.Labels none leaves them out", classes, n, p.labels[0].origin()))
 	case classes == 1:
 		p.warnings = append(p.warnings, fmt.Sprintf("all labels are %s", set.LabelNames[0]))
 	}
@@ -190,9 +188,8 @@ func (p *plan) warn(set *Set, named bool) {
 	}
 	for v := range set.Views {
 		if cols := set.Views[v].Cols; cols >= wideFactor*n {
-			p.warnings = append(p.warnings, fmt.Sprintf("%d samples of %d features in %s: if the columns are the "+
-				"samples, give Options.Orientation columns", n,
-				cols, p.views[v].origin()))
+			p.warnings = append(p.warnings, fmt.Sprintf("%d samples of %d features in %s: if the columns are the samples, give "+
+				"Options.Orientation columns", n, cols, p.views[v].origin()))
 			return
 		}
 	}

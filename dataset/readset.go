@@ -8,12 +8,12 @@ import (
 )
 
 // read reads the chosen variables and decides what is absent.
-func (p *plan) read(o *Options) (*Set, error) {
-	r, err := p.readRaw(o)
+func (p *plan) read() (*Set, error) {
+	r, err := p.readRaw()
 	if err != nil {
 		return nil, err
 	}
-	if err := r.resolve(o); err != nil {
+	if err := r.resolve(p.o); err != nil {
 		return nil, err
 	}
 	r.set.Reading = p.reading(r.set)
@@ -32,36 +32,30 @@ type rawSet struct {
 	rowsOf    func(view int) []int // where the rows of the file are in the view; nil: as they stand
 }
 
-func (p *plan) readRaw(o *Options) (*rawSet, error) {
+func (p *plan) readRaw() (*rawSet, error) {
 	r := &rawSet{lim: p.lim, set: &Set{Name: p.name, Views: make([]View, len(p.views))}, vars: p.views, turned: p.turned ||
-		o.Triplets,
+		p.o.Triplets,
 		rowsOf: func(v int) []int { return p.rowsOf[p.of[p.views[v]]] }}
 	var err error
-	if o.Float == 64 {
-		r.bad, err = readViews[float64](p, r.set, o)
+	if p.o.Float == 64 {
+		r.bad, err = readViews[float64](p, r.set, p.o)
 	} else {
-		r.bad, err = readViews[float32](p, r.set, o)
+		r.bad, err = readViews[float32](p, r.set, p.o)
 	}
 	if err != nil {
 		return nil, err
 	}
 	p.n = r.set.Samples()
-	if err := p.readLabels(r.set, o); err != nil {
+	if err := p.readLabels(r.set); err != nil {
 		return nil, err
 	}
-	p.warn(r.set, o.Labels != "")
+	p.warn(r.set, p.o.Labels != "")
 	p.warnOfRounding(r.set, r.bad)
 	if p.joined != nil {
 		r.set.IDs = p.joined.ids
 	}
-	switch {
-	case p.mask != nil:
-		r.mask, err = p.readPresent()
-	case p.index != nil:
-		r.fromIndex = true
-		r.mask, err = readIndex(p.index, p.n, p.lim)
-	}
-	if err != nil {
+	r.fromIndex = p.mask == nil && p.index != nil
+	if r.mask, err = p.readGivenMask(); err != nil {
 		return nil, err
 	}
 	joined, err := p.joinedMask(len(p.views))
@@ -69,16 +63,16 @@ func (p *plan) readRaw(o *Options) (*rawSet, error) {
 		return nil, err
 	}
 	if joined != nil {
-		r.mask, err = p.both(r.mask, joined, o)
+		r.mask, err = p.both(r.mask, joined)
 	}
 	return r, err
 }
 
 // both marks what the mask of the files, nil without, and the mask of a join mark.
-func (p *plan) both(mask, joined [][]bool, o *Options) ([][]bool, error) {
+func (p *plan) both(mask, joined [][]bool) ([][]bool, error) {
 	for i := range mask {
 		for v, present := range mask[i] {
-			if present && !joined[i][v] && !o.MissingRows {
+			if present && !joined[i][v] && !p.o.MissingRows {
 				return nil, p.mask.errorf("has 1 for sample %s in view %s, but %s lacks that sample; mend them, or give "+
 					"Options.MissingRows if the views of such samples are absent", p.joined.ids[i], p.views[v].name,
 					p.views[v].file)
@@ -122,7 +116,7 @@ func readViews[T elem.Float](p *plan, set *Set, o *Options) ([]badValues, error)
 }
 
 // readLabels reads the labels; where several variables hold them they must agree.
-func (p *plan) readLabels(set *Set, o *Options) error {
+func (p *plan) readLabels(set *Set) error {
 	var read []*variable
 	for i, v := range p.labels {
 		used := p.lim.Used()
@@ -131,7 +125,7 @@ func (p *plan) readLabels(set *Set, o *Options) error {
 		}
 		labels, names, err := p.readLabelsOf(v)
 		if err != nil {
-			if v.kind == numeric && v.labelLen() == 0 && o.Labels == "" && o.LabelsFile == "" {
+			if v.kind == numeric && v.labelLen() == 0 && p.o.Labels == "" && p.o.LabelsFile == "" {
 				// A matrix that only has the name of labels; the data are fine without it.
 				p.lim.Reset(used)
 				p.left = append(
@@ -158,7 +152,7 @@ func (p *plan) readLabels(set *Set, o *Options) error {
 		set.Labels, set.LabelNames = labels, names
 	}
 	p.labels = read
-	if o.Labels != "" && set.Labels == nil {
+	if p.o.Labels != "" && set.Labels == nil {
 		return errors.New("dataset: no labels were read")
 	}
 	return nil
@@ -178,38 +172,20 @@ func heldLabels(labels []int, names []string) int64 {
 
 // readLabelsOf reads one variable of labels, and puts them where the samples are.
 func (p *plan) readLabelsOf(v *variable) ([]int, []string, error) {
-	s := p.of[v]
-	rows := p.rowsOf[s]
-	if s == nil || rows == nil && s.keep == nil {
+	rows := p.rowsOf[p.of[v]]
+	if rows == nil {
 		return readAllLabels(v, p.n, p.lim)
 	}
-	n := len(rows)
-	if rows == nil {
-		n = p.n
-	}
-	if s.keep != nil {
-		n = len(s.keep)
-	}
-	labels, names, err := readAllLabels(v, n, p.lim)
+	labels, names, err := readAllLabels(v, len(rows), p.lim)
 	if err != nil {
 		return nil, nil, err
 	}
-	if s.keep != nil {
-		kept := labels[:0]
-		for i, l := range labels {
-			if s.keep[i] {
-				kept = append(kept, l)
-			}
-		}
-		labels = kept
-	}
-	out := labels
-	if rows != nil {
-		out = make([]int, p.n)
-		for i, to := range rows {
-			out[to] = labels[i]
+	placed := make([]int, p.n)
+	for i, to := range rows {
+		if to >= 0 {
+			placed[to] = labels[i]
 		}
 	}
-	used, usedNames := usedClasses(out, names)
-	return used, usedNames, nil
+	labels, names = usedClasses(placed, names)
+	return labels, names, nil
 }

@@ -10,22 +10,11 @@ import (
 // mostRefused is the largest number of columns that an error lists.
 const mostRefused = 100
 
-// refusedError is the error that columns of tables are no features: the reason of the first one, and the names of all; nil: no
-// feature would be left without them.
-type refusedError struct {
-	error
+// refused are the columns of a table that are no features: the reason of the first one, and the names of all; nil: no feature
+// would be left without them.
+type refused struct {
+	first   error
 	columns []string
-}
-
-// Unwrap returns the error without the names.
-func (e *refusedError) Unwrap() error { return e.error }
-
-// Cure returns the options with which the files can be read.
-func (e *refusedError) Cure() [][2]string {
-	if e.columns == nil {
-		return nil
-	}
-	return [][2]string{{"Options.LeaveOut", strings.Join(e.columns, ",")}}
 }
 
 // curedError is an error with options with which the file can be read; nil: there are none.
@@ -60,7 +49,7 @@ func (j joined) Cure() (all [][2]string) {
 }
 
 // refuse sets the problem of a file of data with columns that are no features.
-func (c *csvFile) refuse(s *source, o *Options, lim *limits) {
+func (c *csvFile) refuse() {
 	var first error
 	var names []string
 	at, all := c.fields, len(c.roles.texts)+len(c.roles.features)
@@ -76,49 +65,49 @@ func (c *csvFile) refuse(s *source, o *Options, lim *limits) {
 		add(i, c.textError(i))
 	}
 	for _, f := range c.roles.features {
-		if len(names) > mostRefused || c.holdsTriplets(s, o) {
+		if len(names) > mostRefused || c.holdsTriplets() {
 			break
 		}
 		if !f.onehot {
-			add(f.column, c.checkFeature(f.column, s, o, lim))
+			add(f.column, c.checkFeature(f.column))
 		}
 	}
 	if len(names) == all {
 		names = nil
 	}
 	if first != nil {
-		s.problem = &refusedError{first, names}
+		c.s.refused = &refused{first, names}
 	}
 }
 
 // checkColumns returns the error of all columns of the data that are no features.
-func (p *plan) checkColumns(data int, o *Options) error {
+func (p *plan) checkColumns() error {
 	var first error
 	var names, where []string
 	hopeless := false
-	for _, s := range p.sources[:data] {
-		problem, ok := s.problem.(*refusedError)
-		if !ok || len(o.Views) > 0 && len(s.has(o.Views)) == 0 {
+	for _, s := range p.sources[:p.data] {
+		if s.refused == nil || len(p.o.Views) > 0 && len(s.has(p.o.Views)) == 0 {
 			continue
 		}
 		if first == nil {
-			first = named(s.path, problem.error)
+			first = named(s.path, s.refused.first)
 		}
-		for _, name := range problem.columns {
+		for _, name := range s.refused.columns {
 			hopeless = hopeless || strings.Contains(name, ",")
 			if !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}
-		hopeless = hopeless || problem.columns == nil
-		where = append(where, fmt.Sprintf("%s of %s", strings.Join(problem.columns, ", "), s.path))
+		hopeless = hopeless || s.refused.columns == nil
+		where = append(where, fmt.Sprintf("%s of %s", strings.Join(s.refused.columns, ", "), s.path))
 	}
 	if first == nil || hopeless || len(names) > mostRefused {
 		return first
 	}
+	all := strings.Join(names, ",")
 	if len(names) > 1 {
-		first = fmt.Errorf("%w. No features are: %s. Options.LeaveOut %s leaves all of them out",
-			first, strings.Join(where, "; "), strings.Join(names, ","))
+		first = fmt.Errorf("%w. No features are: %s. Options.LeaveOut %s leaves all of them out", first,
+			strings.Join(where, "; "), all)
 	}
-	return &refusedError{first, names}
+	return &curedError{first, [][2]string{{"Options.LeaveOut", all}}}
 }

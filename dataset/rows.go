@@ -31,10 +31,9 @@ type RowSet struct {
 
 	plan   *plan
 	made   []*scratchFile // what conversions have written
-	past   []*directFile
-	memory *pastMemory // that these read to
+	memory *pastMemory    // that these read to
 
-	closers []func() // of groups of rows
+	closers []func() error // of what the rows are read with
 }
 
 // Rows is a view on disk: n×d numbers, read as float32 from any type. It is a largemvc.RowSource.
@@ -160,20 +159,14 @@ func (s *RowSet) Close() error {
 	}
 	s.plan.close()
 	s.plan = nil
-	for _, release := range s.closers {
-		release()
-	}
 	var errs []error
-	for _, f := range s.past {
-		errs = append(errs, f.close())
+	for _, release := range slices.Backward(s.closers) {
+		errs = append(errs, release())
 	}
-	s.past = nil
-	errs = append(errs, s.memory.close())
-	s.memory = nil
 	for _, f := range s.made {
 		errs = append(errs, f.close())
 	}
-	s.made = nil
+	s.closers, s.made, s.memory = nil, nil, nil
 	return errors.Join(errs...)
 }
 
@@ -202,17 +195,11 @@ func (s *RowSet) open(ctx context.Context, o *Options) error {
 		same.Views = append(same.Views, View{Name: r.Name, Rows: r.rows, Cols: r.cols, Features: r.Features})
 	}
 	p.n = s.Samples()
-	if err := p.readLabels(same, o); err != nil {
+	if err := p.readLabels(same); err != nil {
 		return err
 	}
 	var err error
-	switch {
-	case p.mask != nil:
-		s.Present, err = p.readPresent()
-	case p.index != nil:
-		s.Present, err = readIndex(p.index, p.n, p.lim)
-	}
-	if err == nil && o.MissingRows {
+	if s.Present, err = p.readGivenMask(); err == nil && o.MissingRows {
 		err = s.findMissing(ctx)
 	}
 	if err != nil {
@@ -241,6 +228,7 @@ func (s *RowSet) readPast(room int64) {
 	}
 	if s.memory == nil {
 		s.memory = newPastMemory()
+		s.closers = append(s.closers, s.memory.close)
 	}
 	opened := map[*os.File]*directFile{}
 	for _, r := range s.Views {
@@ -253,7 +241,7 @@ func (s *RowSet) readPast(room int64) {
 		}
 		if _, tried := opened[f]; !tried {
 			if opened[f] = openDirect(f, s.memory); opened[f] != nil {
-				s.past = append(s.past, opened[f])
+				s.closers = append(s.closers, opened[f].close)
 			}
 		}
 		r.past = opened[f]
@@ -277,7 +265,7 @@ func (s *RowSet) view(ctx context.Context, v *variable, o *Options) (*Rows, erro
 		}
 	}
 	if v.whole != nil {
-		r.choose(v.pick)
+		r.pick, r.cols, r.Features = v.pick, len(v.pick), v.pickNames(r.Features)
 	}
 	turned := in.colMajor != p.turns(in)
 	if done, err := s.inPlace(r, in, p.of[v], turned, o); done || err != nil {
@@ -294,7 +282,7 @@ func (s *RowSet) view(ctx context.Context, v *variable, o *Options) (*Rows, erro
 func (s *RowSet) inPlace(r *Rows, in *variable, from *source, turned bool, o *Options) (bool, error) {
 	if in.groups != nil && !s.plan.turns(in) && o.Scratch == "" {
 		r.given, r.groups = from, in.groups
-		s.closers = append(s.closers, in.groups.release)
+		s.closers = append(s.closers, func() error { in.groups.release(); return nil })
 		return true, nil
 	}
 	if in.place == nil {
@@ -337,19 +325,6 @@ func (s *RowSet) rowShape(v, in *variable) (rows, cols int, err error) {
 		rows, cols = cols, rows
 	}
 	return rows, cols, nil
-}
-
-// choose makes some columns of the array the features of the view.
-func (r *Rows) choose(pick []int) {
-	r.pick, r.cols = pick, len(pick)
-	if r.Features == nil {
-		return
-	}
-	all := r.Features
-	r.Features = make([]string, len(pick))
-	for k, j := range pick {
-		r.Features[k] = all[j]
-	}
 }
 
 // why says what keeps a variable from being read where it lies.

@@ -38,8 +38,8 @@ type source struct {
 	tableSource
 	ids      *variable  // what names the samples
 	idsAsked bool       // whether a CSV file has them in the column that the options name
-	keep     []bool     // rows of a file of labels that belong to samples; nil: all
-	problem  error      // why a CSV file cannot be read as data, a *refusedError
+	idList   []string   // what they are, once they are read
+	refused  *refused   // the columns of a CSV file that are no features; nil: none
 	left     []Omission // columns that are not read
 }
 
@@ -65,13 +65,16 @@ const (
 // base is the file's name without folder and endings.
 func (s *source) base() string { return baseName(s.path) }
 
+// dataEndings are the endings of files that are read.
+var dataEndings = []string{".csv", ".tsv", ".txt", ".npy", ".npz", ".mat", ".h5", ".hdf5", ".h5ad", ".h5mu", ".safetensors",
+	".parquet"}
+
 func baseName(path string) string {
 	if isAddress(path) {
 		path = shownAddress(path)
 	}
 	b := filepath.Base(path)
-	for _, end := range []string{".gz", ".csv", ".tsv", ".txt", ".npy", ".npz", ".mat", ".h5", ".hdf5", ".h5ad", ".h5mu",
-		".safetensors", ".parquet", ".dat"} {
+	for _, end := range slices.Concat([]string{".gz"}, dataEndings, []string{".dat"}) {
 		if len(b) > len(end) && strings.EqualFold(b[len(b)-len(end):], end) {
 			b = b[:len(b)-len(end)]
 		}
@@ -130,19 +133,14 @@ func openFile(path string, as role) (*source, error) {
 
 // blamed returns an error if the file has been written since it was opened, in place of one of reading, nil too; else that
 // one. A half line or a wrong checksum may come from who writes the file at the same time, and is no fault in its content. A
-// reading that was called off stays so.
+// reading that failed after its context was done stays so. A nil context is never done.
 func (s *source) blamed(ctx context.Context, reading error) error {
-	if !calledOff(ctx, reading) {
+	if reading == nil || ctx == nil || ctx.Err() == nil {
 		if err := s.unchanged(); err != nil {
 			return err
 		}
 	}
 	return reading
-}
-
-// calledOff tells whether a reading has failed after its context was done. A nil context is never done.
-func calledOff(ctx context.Context, reading error) bool {
-	return reading != nil && ctx != nil && ctx.Err() != nil
 }
 
 // unchanged returns an error if the file has been written since it was opened: what was read before and after that belongs to
@@ -378,16 +376,8 @@ func unopened(path, name string, err error) error {
 // IsDataName reports whether a file of this name in a folder is read as data. Its ending decides, because folders also hold
 // notes and scripts.
 func IsDataName(name string) bool {
-	if strings.HasPrefix(name, ".") {
-		return false
-	}
 	name = strings.TrimSuffix(strings.ToLower(name), ".gz")
-	if strings.HasPrefix(name, "readme") {
-		return false
-	}
-	endings := []string{".npz", ".npy", ".mat", ".h5", ".hdf5", ".h5ad", ".h5mu", ".safetensors", ".parquet", ".csv", ".tsv",
-		".txt"}
-	return slices.Contains(endings, filepath.Ext(name))
+	return !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "readme") && slices.Contains(dataEndings, filepath.Ext(name))
 }
 
 // compareNumeric orders names so that X10 comes after X9.

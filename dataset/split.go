@@ -3,18 +3,16 @@ package dataset
 import (
 	"fmt"
 	"slices"
-
-	"github.com/largemvc/largemvc/dataset/internal/elem"
 )
 
 // splitMatrix makes the views of Options.Table of the only matrix of files of arrays. Each view gets some of the columns. The
 // views of tables are made where their columns are found.
-func (p *plan) splitMatrix(o *Options) error {
+func (p *plan) splitMatrix() error {
 	fromTable := func(v *variable) bool { return v.fromTable }
 	switch {
-	case len(o.Table) == 0, slices.ContainsFunc(p.views, fromTable):
+	case len(p.o.Table) == 0, slices.ContainsFunc(p.views, fromTable):
 		return nil
-	case o.Triplets:
+	case p.o.Triplets:
 		return fmt.Errorf("dataset: %s: Options.Table makes views of columns, and triplets have none", p.views[0].file)
 	case len(p.views) > 1:
 		return fmt.Errorf("dataset: %s: Options.Table makes views of the columns of one matrix, and there are %d; name it with "+
@@ -22,7 +20,7 @@ func (p *plan) splitMatrix(o *Options) error {
 	}
 	whole := p.views[0]
 	p.views = nil
-	for _, t := range o.Table {
+	for _, t := range p.o.Table {
 		part := *whole
 		part.name, part.whole = t.Name, whole
 		p.views = append(p.views, &part)
@@ -31,8 +29,8 @@ func (p *plan) splitMatrix(o *Options) error {
 }
 
 // splitColumns finds the columns of each part of a matrix, once it is known which of its axes they are.
-func (p *plan) splitColumns(o *Options) error {
-	if len(o.Table) == 0 || p.views[0].whole == nil {
+func (p *plan) splitColumns() error {
+	if len(p.o.Table) == 0 || p.views[0].whole == nil {
 		return nil
 	}
 	whole := p.views[0].whole
@@ -53,7 +51,7 @@ func (p *plan) splitColumns(o *Options) error {
 	used, taken := make([]bool, cols), make([]bool, cols)
 	for k, v := range p.views {
 		clear(taken)
-		for _, part := range o.Table[k].Columns {
+		for _, part := range p.o.Table[k].Columns {
 			some, err := in.of(part, func(int) bool { return false })
 			if err != nil {
 				return whole.errorf("%w; view %s (Options.Table) wants it", err, v.name)
@@ -75,18 +73,22 @@ func (p *plan) splitColumns(o *Options) error {
 	return nil
 }
 
+// pickNames returns the names of the columns of a part, of all names; nil without.
+func (v *variable) pickNames(all []string) (names []string) {
+	if all != nil {
+		for _, j := range v.pick {
+			names = append(names, all[j])
+		}
+	}
+	return names
+}
+
 // pickColumns takes the columns of a part from the whole matrix, which is not used any more.
 func pickColumns(v *variable, view *View, bad *badValues, lim *limits) error {
-	part := View{Name: v.name, Rows: view.Rows, Cols: len(v.pick)}
+	part := View{Name: v.name, Rows: view.Rows, Cols: len(v.pick), Features: v.pickNames(view.Features)}
 	held := view.Bytes()
 	if err := lim.Take("some columns of "+v.whole.name, min(held, 8*int64(part.Rows)*int64(part.Cols))); err != nil {
 		return err
-	}
-	if view.Features != nil {
-		part.Features = make([]string, len(v.pick))
-		for k, j := range v.pick {
-			part.Features[k] = view.Features[j]
-		}
 	}
 	if view.Sparse != nil {
 		to := slices.Repeat([]int32{-1}, view.Cols)
@@ -95,7 +97,8 @@ func pickColumns(v *variable, view *View, bad *badValues, lim *limits) error {
 		}
 		part.Sparse = view.Sparse.arrange(to)
 	} else {
-		part.Float32, part.Float64 = columnsOf(view.Float32, view.Cols, v.pick), columnsOf(view.Float64, view.Cols, v.pick)
+		part.Float32, part.Float64 = slices.Clone(arrange(view.Float32, view.Cols, v.pick)),
+			slices.Clone(arrange(view.Float64, view.Cols, v.pick))
 	}
 	found := badValues{}
 	if bad.nan != nil || bad.hasInf {
@@ -121,17 +124,4 @@ func pickColumns(v *variable, view *View, bad *badValues, lim *limits) error {
 	*view, *bad = part, found
 	lim.Give(held)
 	return nil
-}
-
-func columnsOf[T elem.Float](x []T, cols int, pick []int) []T {
-	if x == nil {
-		return nil
-	}
-	out := make([]T, 0, len(x)/cols*len(pick))
-	for row := range slices.Chunk(x, cols) {
-		for _, j := range pick {
-			out = append(out, row[j])
-		}
-	}
-	return out
 }

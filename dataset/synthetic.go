@@ -81,8 +81,7 @@ func Synthetic(c SyntheticConfig) (*Set, error) {
 	return set, nil
 }
 
-// mixture draws one view. The distance of two centres with independent entries of variance s² has the square 2ds² in
-// expectation.
+// mixture draws one view. The distance of two centres with independent entries of variance s² has the square 2ds² in expectation.
 func mixture[T float32 | float64](c *SyntheticConfig, labels []int, d int, rng *rand.Rand) []T {
 	centres := make([]float64, c.Clusters*d)
 	s := c.Separation * c.Noise / math.Sqrt(2*float64(d))

@@ -41,7 +41,7 @@ func readTriplets[T elem.Float](p *plan, set *Set, o *Options) ([]badValues, err
 	}
 	bad := make([]badValues, len(p.views))
 	for i, v := range p.views {
-		b, err := newBuilder[T](&variable{kind: sparse}, n, top[i], false, o.storage(), p.lim)
+		b, err := newBuilder[T](&variable{kind: sparse}, n, top[i], false, o, p.lim)
 		if err != nil {
 			return nil, v.wrap(err)
 		}

@@ -148,7 +148,7 @@ func TestShards(t *testing.T) {
 	for paths, want := range map[string]string{
 		"g-%d.npy": "g-2.npy, but", "m-%d.npy": "there is no m-1.npy, which", "n-%d.npy": "n-1.npy has 9 rows",
 		"p-%d.npy": "inspect -manifest",
-		"z-%d.npy": "there is no", "y-%d.npy": "y-1.npy has 3 columns", "x0.npy y-0.npy": "x0 5000×9 y-0 10×2",
+		"z-%d.npy": "there is no", "y-%d.npy": "y-1.npy has 3 columns", "x0.npy y-0.npy": "x0 5000×9, y-0 10×2",
 		"x0-%d.npy y-0.npy": "y-0.npy has 10 rows",
 		"z.npy":             "no such file",
 	} {
