@@ -330,7 +330,12 @@ type join struct {
 func joinIDs(lists [][]string, only map[string]bool) *join {
 	j := &join{rows: make([][]int, len(lists)), moved: make([]bool, len(lists)), lack: make([][]int, len(lists)), same: true}
 	at := make(map[string]int, len(lists[0]))
+	j.ids = make([]string, 0, len(lists[0]))
 	for k, list := range lists {
+		if k > 0 && slices.Equal(list, lists[0]) {
+			j.rows[k] = j.rows[0]
+			continue
+		}
 		j.rows[k] = make([]int, len(list))
 		for i, id := range list {
 			to, known := at[id]
