@@ -63,7 +63,8 @@ func (m *measurement) measure(ctx context.Context) error {
 // null data nor less.
 func (m *measurement) doubtful() bool {
 	excess := m.gain() / m.deviation()
-	return (m.Rows <= fewRows || m.options.Clusters <= fewClusters) && excess > 0 && excess < certain && !(m.Dimension < flat && m.Curved())
+	return (m.Rows <= fewRows || m.options.Clusters <= fewClusters) && excess > 0 && excess < certain &&
+		!(m.Dimension < flat && m.Curved())
 }
 
 // first measures the rows, one draw of each kind of null data, and the agreement of the views.

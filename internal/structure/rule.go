@@ -25,8 +25,8 @@ const (
 	// flat is the local dimension below which rows may lie on a curve or a surface. From the dimension surface on, they may not
 	// lie on a curve.
 	flat, surface = 3, 1.8
-	// thin and sparse are the contrast of borders and the sparsity that distinguish clusters from a curve or a surface. thinOfFew is
-	// the contrast for rows that are too few for a local dimension.
+	// thin and sparse are the contrast of borders and the sparsity that distinguish clusters from a curve or a surface. thinOfFew
+	// is the contrast for rows that are too few for a local dimension.
 	thin, sparse, thinOfFew = 1.7, 0.3, 1.5
 	// Clear clusters have at least this stability and contrast.
 	clearStability, clearContrast = 0.5, 0.5
