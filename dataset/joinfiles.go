@@ -122,7 +122,8 @@ func (p *plan) countedViews(with []*source, others bool) []*source {
 }
 
 // dataFirst puts the files of data before the others, for they decide the order of the samples. It returns the ids of the
-// samples, nil if no file of data has ids: what a file of labels has beside the samples of the data does no harm.
+// samples if there are other files, and nil if no file of data has ids: what a file of labels has beside the samples of the data
+// does no harm.
 func (p *plan) dataFirst(with []*source) (known map[string]bool) {
 	var views, others []*source
 	var ids []string
@@ -134,7 +135,7 @@ func (p *plan) dataFirst(with []*source) (known map[string]bool) {
 		}
 	}
 	copy(with, append(views, others...))
-	if wholeFirst(with); len(ids) > 0 {
+	if wholeFirst(with); len(ids) > 0 && len(others) > 0 {
 		known = setOf(ids)
 	}
 	return known
