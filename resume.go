@@ -305,7 +305,7 @@ func sumOfStart(ctx context.Context, group *ranks.Group, c *Config) (string, err
 	return fmt.Sprintf("%s, H %t, %d E", sum, c.Start.H != nil, len(c.Start.E)), err
 }
 
-// setInputs takes the number of the network's inputs, which must be that of the training from which the fit goes on, if there
+// setInputs takes the number of the network's inputs, which must be equal to the training from which the fit goes on, if there
 // is one, and the order of the samples.
 func (s *saver) setInputs(inputs int, order view.Order, from *resumed) error {
 	if from.begun() && from.fit.Inputs != inputs {

@@ -269,7 +269,7 @@ func (b *builder[T]) dropBlocks() {
 	b.blocks = nil
 }
 
-// addCompressed takes a sparse matrix. byRow tells whether it is one by the rows of the view.
+// addCompressed takes a sparse matrix. byRow says whether it is one by the rows of the view.
 func (b *builder[T]) addCompressed(m *compressed[T], byRow bool) error {
 	each := func(visit func(r, c int32, x T)) {
 		for major := range len(m.ptr) - 1 {

@@ -282,7 +282,7 @@ func (s *source) labelVariables(o *Options) ([]*variable, error) {
 	return v.labelVectors()
 }
 
-// isLabels tells whether a variable with the name of labels has the shape of some.
+// isLabels reports whether a variable with the name of labels has the shape of some.
 func (v *variable) isLabels() bool {
 	if v.kind == cell {
 		return v.isCellOf((*variable).isLabels)

@@ -43,7 +43,7 @@ func (f *scratchFile) written(err error) error {
 	return fmt.Errorf("cannot be converted in %s, which may lack room for it: %w", f.Name(), err)
 }
 
-// transposeBytes is what a transposition holds in memory.
+// transposeBytes is the memory that a transposition holds (bytes).
 const transposeBytes = 64 << 20
 
 // convert writes a variable, whose rows do not lie one after another, to a file where they do, and has r read that. r.from and

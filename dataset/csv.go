@@ -191,7 +191,7 @@ func (c *csvFile) countBelow(line []byte, lines *lineReader) error {
 	return c.lim.Err()
 }
 
-// lacksName tells whether the first record has names for all columns of the second but its first.
+// lacksName reports whether the first record has names for all columns of the second but its first.
 func (c *csvFile) lacksName(first, second []byte) bool {
 	if c.o.Header == NoHeader || second == nil || countFields(second, c.delimiter) != c.fields+1 {
 		return false
@@ -320,7 +320,7 @@ func (p *csvPlace) keep(f []byte, line, column int) {
 	}
 }
 
-// isNumberText tells whether a field is the whole number n as it is usually written.
+// isNumberText reports whether a field is the whole number n as it is usually written.
 func isNumberText(f []byte, n int) bool {
 	for k := len(f) - 1; k >= 0; k-- {
 		if f[k] != byte('0'+n%10) {
@@ -375,7 +375,7 @@ func (c *csvFile) chooseDecimal() error {
 	return nil
 }
 
-// alone tells whether a field that might be a number stands in a column of texts.
+// alone reports whether a field that might be a number stands in a column of texts.
 func (c *csvFile) alone(p csvPlace) bool { return c.seen[p.column]&wordField != 0 }
 
 // parse reads a number in the notation of the file.
@@ -386,7 +386,7 @@ func (c *csvFile) parse(f []byte) (float64, bool) {
 	return parseNumber(f)
 }
 
-// holdsText tells whether a column has fields that are no numbers.
+// holdsText reports whether a column has fields that are no numbers.
 func (c *csvFile) holdsText(i int) bool {
 	seen := c.seen[i]
 	return seen&textField != 0 || seen&(commaField|groupedField) != 0 && !c.comma ||

@@ -92,7 +92,7 @@ func (c *csvFile) assignResult(taken []bool) error {
 	return nil
 }
 
-// leavesOut tells whether a name is one of those that the options leave out.
+// leavesOut reports whether a name is one of those that the options leave out.
 func (o *Options) leavesOut(name string) bool {
 	return matches(o.LeaveOut, name) || matches(o.LeftOut, name)
 }
@@ -103,7 +103,7 @@ func (c *csvFile) leftOut(i int) bool {
 	return c.o.leavesOut(c.columnName(i)) || slices.Contains(c.o.LeaveOut, name) || slices.Contains(c.o.LeftOut, name)
 }
 
-// matches tells whether a name is one of some, or fits a pattern of them (*, ?, [a-z]).
+// matches reports whether a name is one of some, or fits a pattern of them (*, ?, [a-z]).
 func matches(patterns []string, name string) bool {
 	for _, p := range patterns {
 		if p == name || strings.EqualFold(p, name) {
@@ -166,7 +166,7 @@ func (c *csvFile) takeGivenLabel(name string, taken []bool) error {
 	return nil
 }
 
-// holdsTriplets tells whether a file is one of (row, column, value): its rows are no samples, and none of its columns names or
+// holdsTriplets reports whether a file is one of (row, column, value): its rows are no samples, and none of its columns names or
 // labels any.
 func (c *csvFile) holdsTriplets() bool {
 	return c.o.Triplets && c.s.role == roleData && c.fields == 3
@@ -226,12 +226,12 @@ func (c *csvFile) mayBeginWithIDs() bool {
 	return c.header == nil && c.fields > 1 && c.records >= 20 && (c.comma || c.firstPoint.line > 0)
 }
 
-// isEmpty tells whether a column is what separators at the ends of all lines make: no name and no value.
+// isEmpty reports whether a column is what separators at the ends of all lines make: no name and no value.
 func (c *csvFile) isEmpty(i int) bool {
 	return c.nameOf(i) == "" && i > 0 && c.seen[i]&^moreThanBits == missingField && (c.header != nil || i == c.fields-1)
 }
 
-// countsSamples tells whether every field of a column is the number of its record.
+// countsSamples reports whether every field of a column is the number of its record.
 func (c *csvFile) countsSamples(i int) bool {
 	return c.seen[i]&(countsFrom0|countsFrom1) != 0 && c.records > 2
 }
@@ -278,7 +278,7 @@ func (c *csvFile) textError(i int) error {
 		where, option, turned)
 }
 
-// secondHeader tells whether the line below a header has texts in several columns, as a line of units has.
+// secondHeader reports whether the line below a header has texts in several columns, as a line of units has.
 func (c *csvFile) secondHeader() bool {
 	texts := 0
 	for _, at := range c.firstText {
@@ -289,7 +289,7 @@ func (c *csvFile) secondHeader() bool {
 	return texts > 1
 }
 
-// wantsOneHot tells whether options make features of 0 and 1 of a column. A pattern takes columns of texts only.
+// wantsOneHot reports whether options make features of 0 and 1 of a column. A pattern takes columns of texts only.
 func (c *csvFile) wantsOneHot(i int) bool {
 	if slices.Contains(c.o.OneHot, c.optionName(i)) {
 		return true

@@ -12,7 +12,7 @@ import (
 	"github.com/largemvc/largemvc/internal/textfile"
 )
 
-// firstLine is what a first line is by the rules of docs/reading.md.
+// firstLine is the kind of a first line by the rules of docs/reading.md.
 type firstLine uint8
 
 const (
@@ -280,7 +280,7 @@ func (c *csvFile) twice() string {
 	return ""
 }
 
-// allWords tells whether no field of a record is a number, a date or missing.
+// allWords reports whether no field of a record is a number, a date or missing.
 func allWords(record [][]byte) bool {
 	return !slices.ContainsFunc(record, func(f []byte) bool { return classify(f) != wordField })
 }

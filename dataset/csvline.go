@@ -26,7 +26,7 @@ func countFields(line []byte, delimiter byte) int {
 	return n
 }
 
-// nextField takes the first field of a line; more tells whether another follows.
+// nextField takes the first field of a line; more says whether another follows.
 func nextField(line []byte, delimiter byte) (field, rest []byte, more bool) {
 	if delimiter == ' ' {
 		line = bytes.TrimSpace(line)
@@ -49,7 +49,7 @@ func nextField(line []byte, delimiter byte) (field, rest []byte, more bool) {
 	return bytes.TrimSpace(line[:end]), line[end+1:], true
 }
 
-// quoted takes a field up to its closing quote; more tells whether another field follows. Where there is something between the
+// quoted takes a field up to its closing quote; more says whether another field follows. Where there is something between the
 // quote and the delimiter, the field has its quotes.
 func quoted(s []byte, delimiter byte) (field, rest []byte, more bool) {
 	one := func(s []byte) []byte { return bytes.ReplaceAll(s, []byte(`""`), []byte(`"`)) }
@@ -78,7 +78,7 @@ func closingQuote(s []byte) int {
 	}
 }
 
-// quoteIsOpen tells whether the last field of a line opens a quote that does not close in it.
+// quoteIsOpen reports whether the last field of a line opens a quote that does not close in it.
 func quoteIsOpen(line []byte, delimiter byte) bool {
 	if bytes.Count(line, []byte{'"'})%2 == 0 {
 		return false

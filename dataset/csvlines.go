@@ -14,7 +14,7 @@ const (
 	maxFields = 1 << 21 // of one line
 )
 
-// skippedLine is what a line without data counts for, in bytes that could be unpacked in its time.
+// skippedLine is the cost of a line without data, in bytes that could be unpacked in its time.
 const skippedLine = 16
 
 // lineReader reads the records of a CSV file: no blank lines, and no comments, which begin with # and stand above the first
@@ -83,7 +83,7 @@ func (l *lineReader) skip(line []byte, comment bool) (err error) {
 	return l.lim.Step(skippedLine)
 }
 
-// isEmpty tells whether a line is no record. One of tabs alone is, where these separate the fields: a sample without values.
+// isEmpty reports whether a line is no record. One of tabs alone is, where these separate the fields: a sample without values.
 func (l *lineReader) isEmpty(line []byte) bool {
 	if l.delimiter == '\t' || l.delimiter == 0 && l.tabs {
 		return len(bytes.Trim(line, " \r\n")) == 0
@@ -160,7 +160,7 @@ func (l *lineReader) extend(buffer, line []byte) ([]byte, error) {
 // done gives the memory of the buffers back.
 func (l *lineReader) done() { l.lim.Give(int64(cap(l.long) + cap(l.record) + cap(l.lastComment))) }
 
-// isComment tells whether a line begins with #, and not with what a spreadsheet writes for a value that it cannot compute.
+// isComment reports whether a line begins with #, and not with what a spreadsheet writes for a value that it cannot compute.
 func isComment(line []byte) bool {
 	return len(line) > 0 && line[0] == '#' && !sheetError.Match(line[:min(len(line), 16)])
 }

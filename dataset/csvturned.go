@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// headerIDs is what the ids of a table are called whose header has them.
+// headerIDs is the name of the ids of a table whose header has them.
 const headerIDs = "first line"
 
 // assignTurned makes each column of a table a sample, whose id is its name in the header. The first column names the features if
@@ -67,7 +67,7 @@ func (c *csvFile) checkRowNames() error {
 	return err
 }
 
-// namesRows tells whether the first column of a table names its rows.
+// namesRows reports whether the first column of a table names its rows.
 func (c *csvFile) namesRows() bool {
 	return c.fields > 1 && (c.seen[0]&wordField != 0 || c.unnamedFirst() || c.header != nil && namesIDs(c.header[0]))
 }
@@ -137,7 +137,7 @@ func setOf(names []string) map[string]bool {
 	return set
 }
 
-// headerHas tells whether the names of the columns are all among some ids, or all of these ids among the names. Names that are
+// headerHas reports whether the names of the columns are all among some ids, or all of these ids among the names. Names that are
 // numbers show nothing.
 func (s *source) headerHas(ids map[string]bool) bool {
 	c := s.text

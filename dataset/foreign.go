@@ -87,7 +87,7 @@ func foreign(head []byte) error {
 
 func isTar(head []byte) bool { return len(head) >= 262 && string(head[257:262]) == "ustar" }
 
-// isJSON tells whether a text begins as an object or a list of JSON, and not as a table whose first name begins so.
+// isJSON reports whether a text begins as an object or a list of JSON, and not as a table whose first name begins so.
 func isJSON(text []byte) bool {
 	if len(text) < 2 || text[0] != '{' && text[0] != '[' {
 		return false

@@ -27,7 +27,7 @@ var (
 		"split", "fold"}
 )
 
-// namesIDs tells whether a name is one of ids.
+// namesIDs reports whether a name is one of ids.
 func namesIDs(name string) bool {
 	return slices.Contains(idNames, strings.ToLower(strings.TrimSpace(name))) || endsInID.MatchString(name)
 }
@@ -119,7 +119,7 @@ func soleID(what string, names []string) (int, error) {
 	return -1, nil
 }
 
-// unnamedFirst tells whether the first column has no name below a header: the index of pandas, or the row names of R.
+// unnamedFirst reports whether the first column has no name below a header: the index of pandas, or the row names of R.
 func (c *csvFile) unnamedFirst() bool {
 	return len(c.header) > 0 && (c.fields > 1 || c.lists) && pandasName.MatchString(c.header[0])
 }
@@ -243,7 +243,7 @@ func (s *source) idVariable(o *Options) (*variable, error) {
 	return nil, nil
 }
 
-// isIDs tells whether a variable has the shape of ids.
+// isIDs reports whether a variable has the shape of ids.
 func (v *variable) isIDs() bool {
 	n, vector := v.vectorLen()
 	return vector && n > 1 && (v.kind == text || !v.typ.Kind.IsFloat() || v.colMajor)

@@ -141,7 +141,7 @@ func (p *plan) dataFirst(with []*source) (known map[string]bool) {
 	return known
 }
 
-// holdsView tells whether a file has one of the views.
+// holdsView reports whether a file has one of the views.
 func (p *plan) holdsView(s *source) bool {
 	return slices.ContainsFunc(p.views, func(v *variable) bool { return p.of[v] == s })
 }
@@ -215,7 +215,7 @@ func (p *plan) checkLack(s *source, j *join, lack []int) error {
 		"matches the files by their places", s.path, len(lack), len(j.ids), j.names(lack), cure)
 }
 
-// givesLabels tells whether the labels come from a file.
+// givesLabels reports whether the labels come from a file.
 func (p *plan) givesLabels(s *source) bool {
 	return slices.ContainsFunc(p.labels, func(v *variable) bool { return p.of[v] == s })
 }

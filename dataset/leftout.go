@@ -101,7 +101,7 @@ func (p *plan) warnOfUnknown() {
 	}
 }
 
-// hasColumn tells whether a CSV file has a column of a name, of a pattern or, where it has no name, of a number.
+// hasColumn reports whether a CSV file has a column of a name, of a pattern or, where it has no name, of a number.
 func (s *source) hasColumn(name string) bool {
 	if s.table == nil {
 		return false
@@ -114,7 +114,7 @@ func (s *source) hasColumn(name string) bool {
 	return false
 }
 
-// hasVariable tells whether a file of arrays has a variable, or an element of a cell, of a name or a pattern.
+// hasVariable reports whether a file of arrays has a variable, or an element of a cell, of a name or a pattern.
 func (s *source) hasVariable(name string) bool {
 	has := func(v *variable) bool { return matches([]string{name}, v.name) }
 	return !s.csv && slices.ContainsFunc(s.vars, func(v *variable) bool { return has(v) || slices.ContainsFunc(v.cells, has) })
@@ -216,7 +216,7 @@ func (p *plan) hasRowPerSample(v *variable) bool {
 	return slices.Contains(v.dims, p.n)
 }
 
-// isTextClass tells whether a class of variables holds no numbers.
+// isTextClass reports whether a class of variables holds no numbers.
 func isTextClass(class string) bool {
 	return slices.Contains([]string{"char", "string", "struct", "function_handle", "object", "opaque", "group", "cell",
 		"table", "timetable", "categorical", "datetime", "duration", "calendarDuration"}, class)

@@ -120,7 +120,7 @@ func permutation(columns, names []string) []int {
 	return to
 }
 
-// countsRows tells whether ids are the numbers of the rows, from 0 or 1: then they say no more than the order does.
+// countsRows reports whether ids are the numbers of the rows, from 0 or 1: then they say no more than the order does.
 func countsRows(ids []string) bool {
 	count := func(from int) bool {
 		for i, id := range ids {

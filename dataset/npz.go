@@ -70,7 +70,7 @@ func (s *source) listNPZ(f io.ReaderAt, lim *limits) error {
 	return s.joinSciPy(lim)
 }
 
-// holdsArray tells whether a member of an archive begins as a NumPy array.
+// holdsArray reports whether a member of an archive begins as a NumPy array.
 func holdsArray(m *zip.File) bool {
 	r, err := m.Open()
 	if err != nil {
@@ -212,7 +212,7 @@ func notNumbers(descr string) string {
 	return "elements of type " + descr + " are not read: save X.astype('float64')"
 }
 
-// isObjects tells whether an array holds pickled Python objects, whose length its header does not tell.
+// isObjects reports whether an array holds pickled Python objects, whose length its header does not tell.
 func isObjects(h npy.Header) bool { return strings.Contains(h.Descr, "O") }
 
 // streamFrom hands over n elements of some width, and reads to the end so that checksums are compared.

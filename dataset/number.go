@@ -68,7 +68,7 @@ func parseDigits(s []byte) (float64, bool) {
 	return x, true
 }
 
-// roundsWhole tells whether a text is a whole number, in digits alone, that is another one than x, which it was read as.
+// roundsWhole reports whether a text is a whole number, in digits alone, that is another one than x, which it was read as.
 func roundsWhole(s []byte, x float64) bool {
 	digits := bytes.TrimLeft(bytes.TrimLeft(s, "+-"), "0")
 	if len(bytes.Trim(digits, "0123456789")) > 0 {
@@ -95,7 +95,7 @@ func isMissing(s []byte) bool {
 	return false
 }
 
-// fieldClass is what a field of a CSV file looks like.
+// fieldClass is the kind of a field of a CSV file by its text.
 type fieldClass uint16
 
 const (
@@ -130,7 +130,7 @@ var (
 			`^\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?$`)
 )
 
-// classify tells what a field looks like. A number such as 1,234 is both: with a decimal comma and with thousands.
+// classify returns the kind of a field by its text. A number such as 1,234 is both: with a decimal comma and with thousands.
 func classify(f []byte) fieldClass {
 	if isMissing(f) {
 		return missingField
@@ -166,7 +166,7 @@ func classify(f []byte) fieldClass {
 	return strange(f)
 }
 
-// strange tells whether a text is a number in a notation that is not read.
+// strange reports whether a text is a number in a notation that is not read.
 func strange(f []byte) fieldClass {
 	c := f[0]
 	if c == '"' || !(c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c == '_') && strangeNumber.Match(f) {

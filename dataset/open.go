@@ -33,7 +33,7 @@ func Open(ctx context.Context, paths []string, o Options) (*Set, error) {
 	return set, nil
 }
 
-// turns tells whether a variable is read the other way round.
+// turns reports whether a variable is read the other way round.
 func (p *plan) turns(v *variable) bool { return p.turned && !v.transposed }
 
 // unchanged is [source.blamed] for all files: the first one that was changed counts.
@@ -83,7 +83,7 @@ func Read(ctx context.Context, name string, r io.ReaderAt, size int64, o Options
 	return p.read()
 }
 
-// plan is what was found in the files and how it is going to be read.
+// plan holds what was found in the files, and how to read it.
 type plan struct {
 	o       *Options
 	sources []*source // data files, then the files of labels and mask
@@ -95,7 +95,7 @@ type plan struct {
 	mask    *variable
 	maskTo  []int // the view of each column of the mask
 	turned  bool
-	counted string // what tells the number of samples, where it is not the labels
+	counted string // what has the number of samples, where it is not the labels
 	either  bool   // the matrices could be read in either orientation
 	why     string // of the orientation
 	n       int    // 0 until the views are read, for triplets without labels
@@ -188,7 +188,7 @@ func (p *plan) prepare(paths []string) error {
 	return p.choose()
 }
 
-// roleByName is what a file among several is there for.
+// roleByName returns the role of a file among several, by its name.
 func roleByName(path string) role {
 	base := strings.ToLower(baseName(path))
 	switch {
@@ -421,7 +421,7 @@ func (p *plan) noViews() map[*variable]bool {
 	return taken
 }
 
-// onlyTaken tells whether a file among several is there for labels or mask: what else it holds is a number for each sample.
+// onlyTaken reports whether a file among several is there for labels or mask: what else it holds is a number for each sample.
 func (s *source) onlyTaken(taken map[*variable]bool) bool {
 	base := strings.ToLower(s.base())
 	usual := slices.Contains(labelNames, base) || slices.Contains(maskNames, base)

@@ -208,7 +208,7 @@ func (o *Options) check() error {
 	return errors.Join(errs...)
 }
 
-// limits is what reading may take. One is shared by everything that is read for a data set.
+// limits bounds the memory and the work of reading. One is shared by everything that is read for a data set.
 type limits = budget.Budget
 
 func newLimits(o *Options) *limits { return budget.New(o.ctx, o.MaxBytes, o.Progress) }

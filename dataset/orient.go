@@ -61,8 +61,8 @@ func unlikeSamples(views []*variable, labels int, counted string) error {
 		views[0].file, counted, someNames(shapes), with, hint)
 }
 
-// namesFeatures tells whether a view is a table whose header names its columns: these are features unless the options or ids say
-// otherwise.
+// namesFeatures reports whether a view is a table whose header names its columns. These are features unless the options or ids
+// say otherwise.
 func namesFeatures(v *variable) bool { return v.fromTable && v.names != nil }
 
 // whyEither says that a matrix could as well be read the other way round.
@@ -78,7 +78,7 @@ func common(seen, n int) int {
 	return -2
 }
 
-// looksLikeTriplets tells whether all views have three columns.
+// looksLikeTriplets reports whether all views have three columns.
 func looksLikeTriplets(views []*variable) bool {
 	for _, v := range views {
 		if _, c, ok := v.shape2(); !ok || c != 3 || v.kind != numeric {

@@ -18,7 +18,7 @@ type Reading struct {
 	// IDColumn is the name of the column of a table that named the samples; empty without a name.
 	IDColumn string `json:"id_column"`
 	Mask     string `json:"present"` // what said which views are present, empty where nothing did
-	// LeftOut is what is in the files and was not read.
+	// LeftOut lists what is in the files and was not read.
 	LeftOut []Omission `json:"left_out"`
 	// Notes are remarks, and what could be read otherwise.
 	Notes []string `json:"notes"`
@@ -36,7 +36,7 @@ type ViewReading struct {
 	Example  string `json:"example"` // the first and the last of the names
 }
 
-// Omission is what was not read of a file, and why.
+// Omission names a part of a file that was not read, and why.
 type Omission struct {
 	File string `json:"file"`
 	What string `json:"what"`

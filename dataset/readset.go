@@ -20,7 +20,7 @@ func (p *plan) read() (*Set, error) {
 	return r.set, nil
 }
 
-// rawSet is a set as it stands in the files, with what they say about absent rows.
+// rawSet is a set as the files hold it, with what they say about absent rows.
 type rawSet struct {
 	lim       *limits
 	set       *Set

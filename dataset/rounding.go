@@ -18,7 +18,7 @@ type rounding struct {
 	near  map[int]*nearColumn
 }
 
-// columnState is what is known of a column.
+// columnState is the state of the check of a column.
 type columnState uint8
 
 const (
@@ -113,7 +113,7 @@ func (r *rounding) add(j int, x float64) {
 	}
 	c := r.near[j]
 	if c == nil && len(r.near) == mostNear {
-		r.state[j] = wideColumn // so many are said already
+		r.state[j] = wideColumn // enough are named already
 		r.open--
 		return
 	}

@@ -345,9 +345,9 @@ func (r *Rows) Dims() (n, d int) { return r.rows, r.cols }
 func (r *Rows) InPlace() bool { return r.given != nil }
 
 const (
-	// pieceBytes is what is read at once and then turned into float32.
+	// pieceBytes is the number of bytes that are read at once and then turned into float32.
 	pieceBytes = 1 << 18
-	// directBytes is what is read at once where it need not be turned.
+	// directBytes is the number of bytes that are read at once where they need not be turned.
 	directBytes = 8 << 20
 )
 

@@ -217,7 +217,7 @@ func TestOpenRowsErrors(t *testing.T) {
 	}
 }
 
-// endless is a file of which every 4 bytes are their own number, modulo 2³².
+// endless is a file in which every 4 bytes are their own number, modulo 2³².
 type endless struct{ most int64 }
 
 func (f *endless) ReadAt(p []byte, off int64) (int, error) {

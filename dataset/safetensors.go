@@ -15,7 +15,7 @@ var tensorTypes = map[safetensors.Dtype]elem.Kind{
 	"F32": elem.Float32, "F64": elem.Float64,
 }
 
-// isSafetensors tells whether a file begins with the length of a header and the header.
+// isSafetensors reports whether a file begins with the length of a header and the header.
 func isSafetensors(head []byte, size int64) bool {
 	if len(head) < 10 || head[8] != '{' {
 		return false

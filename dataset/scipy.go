@@ -81,7 +81,7 @@ func scipyFormat(v *variable) (string, error) {
 	return f[0], nil
 }
 
-// scipyName is what a matrix is called whose parts have a prefix in their names.
+// scipyName returns the name of a matrix whose parts have a prefix in their names.
 func (s *source) scipyName(prefix string) string {
 	if name := strings.TrimRight(prefix, "_."); name != "" {
 		return name

@@ -15,7 +15,7 @@ type Set struct {
 	LabelNames []string
 	// IDs names the samples, as the files do; nil without. They are all different.
 	IDs []string
-	// Present is n×V: Present[i][v] tells whether sample i has view v. It is nil for complete data.
+	// Present is n×V: Present[i][v] says whether sample i has view v. It is nil for complete data.
 	Present [][]bool
 	// Reading says how the files were read.
 	Reading Reading

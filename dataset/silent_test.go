@@ -247,7 +247,7 @@ func TestSharedColumn(t *testing.T) {
 	wantError(t, err, "no id is in two files", "parts of one table into one file")
 }
 
-// TestErrorsOfAllFiles: one error tells what is wrong with each file, and stops at one that takes too much.
+// TestErrorsOfAllFiles: one error says what is wrong with each file, and stops at one that takes too much.
 func TestErrorsOfAllFiles(t *testing.T) {
 	folder := t.TempDir()
 	var paths []string

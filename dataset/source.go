@@ -53,7 +53,7 @@ type tableSource struct {
 	parts     []*source // its files, if it has several
 }
 
-// role is what a file is given for.
+// role is the purpose for which a file is given.
 type role uint8
 
 const (
@@ -263,12 +263,12 @@ func isMAT5(head []byte) bool {
 	return end == "IM" || end == "MI"
 }
 
-// looksBinary tells whether a text file would not begin so.
+// looksBinary reports whether a text file would not begin so.
 func looksBinary(head []byte) bool {
 	return slices.ContainsFunc(head, func(b byte) bool { return b < 32 && b != '\n' && b != '\r' && b != '\t' })
 }
 
-// folder is what a folder holds: the files that are read, and the others.
+// folder lists the files of a folder: those that are read, and the others.
 type folder struct {
 	files []string
 	left  []Omission

@@ -7,7 +7,7 @@ import (
 	"github.com/largemvc/largemvc/dataset/internal/elem"
 )
 
-// kind is what a variable of a file holds.
+// kind is the kind of data that a variable of a file holds.
 type kind uint8
 
 const (
@@ -73,7 +73,7 @@ type parts struct {
 	value   func() (*variable, error)
 }
 
-// inner is what a group or a structure holds.
+// inner lists the contents of a group or a structure.
 type inner struct {
 	name string
 	dims []int // nil where they are not known
@@ -107,7 +107,7 @@ func (v *variable) shape2() (rows, cols int, ok bool) {
 	return 0, 0, false
 }
 
-// isMatrix tells whether the variable can be a view.
+// isMatrix reports whether the variable can be a view.
 func (v *variable) isMatrix() bool {
 	return (v.kind == numeric || v.kind == sparse) && (len(v.dims) == 1 || len(v.dims) == 2)
 }

@@ -47,7 +47,7 @@ func Views(views []view.View) []View {
 	return out
 }
 
-// Matches says what tells views, with their fingerprint, from those of the fit.
+// Matches returns an error that names the difference of views, with their fingerprint, from those of the fit.
 func (s *Fit) Matches(views []view.View, fingerprint string) error {
 	if len(views) != len(s.Views) {
 		return fmt.Errorf("%d views, the training had %d", len(views), len(s.Views))

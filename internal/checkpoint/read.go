@@ -14,7 +14,7 @@ import (
 	"github.com/largemvc/largemvc/internal/safetensors"
 )
 
-// savedState is what a checkpoint says of the fit, as JSON.
+// savedState is the part of a checkpoint about the fit, as JSON.
 type savedState struct {
 	Samples     int       `json:"samples"`
 	Views       []View    `json:"views"`
@@ -64,7 +64,7 @@ func (r *Run) saved() *savedRun {
 	return out
 }
 
-// Content is a checkpoint of which the configuration is to be understood first.
+// Content is a checkpoint whose configuration is read first.
 type Content struct {
 	Config  json.RawMessage
 	Samples int
@@ -91,7 +91,7 @@ func (c *Content) Read() error {
 	return nil
 }
 
-// Summary is what there is to say of a checkpoint without the fit.
+// Summary describes a checkpoint without the fit.
 type Summary struct {
 	Samples int
 	Views   []View
@@ -124,7 +124,7 @@ func (c *Content) Summary() (*Summary, error) {
 	return s, in.Err
 }
 
-// Network is what the configuration says of the fit.
+// Network holds the part of the configuration about the fit.
 type Network struct {
 	Anchors, Restarts int
 	Neighbors         bool // the inputs are more than the views

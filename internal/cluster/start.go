@@ -157,7 +157,7 @@ func startLabels[T kernel.Float](ctx context.Context, x []rows.Matrix[T], views 
 	return r.Labels, nil
 }
 
-// scaleSingular takes a row of U·diag(s) to that of U·diag(s)^½, at norm 1.
+// scaleSingular turns a row of U·diag(s) into the row of U·diag(s)^½, at norm 1.
 func scaleSingular[T kernel.Float](row []T, s []float64) {
 	for j, x := range row {
 		if s[j] > 0 {

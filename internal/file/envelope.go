@@ -115,7 +115,7 @@ func resembles(head []byte) string {
 	return ""
 }
 
-// isText tells whether a file begins as a text, and is none of this library's that was cut off: the length of a header, of less
+// isText reports whether a file begins as a text, and is none of this library's that was cut off: the length of a header, of less
 // than 2²⁴ bytes, has a zero in its fourth byte.
 func isText(head []byte) bool {
 	control := func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\r\n", r) }
@@ -136,7 +136,7 @@ type contentError struct{ kind, err error }
 func (e *contentError) Error() string   { return e.err.Error() }
 func (e *contentError) Unwrap() []error { return []error{e.kind, e.err} }
 
-// noted is a reader that keeps its error, other than that of the end: what follows from it is not the file's fault.
+// noted is a reader that keeps its error, except io.EOF: what follows from it is not the file's fault.
 type noted struct {
 	r   io.Reader
 	err error

@@ -22,8 +22,8 @@ const (
 // Bytes reports whether products of bytes are fast: elsewhere plain Go takes them.
 func Bytes[T Float]() bool { return Is32[T]() && active == pathAVX512 && multipliesBytes() }
 
-// ByteRow writes x, whose length is a multiple of ByteUnit, as bytes: 128 and so many steps, a step being 1/127 of the largest
-// size in x. It returns the step, and the sums of the squares of x and of the differences from the steps, each but for rounding.
+// ByteRow writes x, whose length is a multiple of ByteUnit, as bytes: 128 plus a number of steps of 1/127 of the largest size
+// in x. It returns the step, and the sums of the squares of x and of the differences from the steps, each but for rounding.
 func ByteRow[T Float](x []T, dst []uint8) (step T, square, lost float64) {
 	dst = dst[:len(x)]
 	if Bytes[T]() && len(x) > 0 {
@@ -57,7 +57,7 @@ type BytePanel[T Float] struct {
 	bias  []T
 }
 
-// PackBytes sets p to m columns, the rows of b as ByteRow writes them with the stride ldb, of which the first k bytes count, with
+// PackBytes sets p to m columns, the rows of b as ByteRow writes them with the stride ldb. The first k bytes count, with
 // a bias each.
 func PackBytes[T Float](p *BytePanel[T], k, m int, b []uint8, ldb int, bias []T) {
 	steps, wide := (k+together-1)/together, Pad(m)

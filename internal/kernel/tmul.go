@@ -122,7 +122,7 @@ func (t *tmulTask[T]) columns(q int) {
 const edgeElements = 96
 
 // edge is columns for the last tile where its columns do not fill its vectors, on a path whose kernels write whole ones: a tile
-// is width wide, of which C has fewer columns.
+// is width wide, and C has fewer columns.
 func (t *tmulTask[T]) edge(q, width, columns int) {
 	var tile [edgeElements]T
 	args := t.args // of its own, so that the tile stays on the stack

@@ -43,7 +43,7 @@ type WordPanel[T Float] struct {
 	bias  []T
 }
 
-// PackWords sets p to m columns, the rows of b as WordRow writes them with the stride ldb, of which the first k words count,
+// PackWords sets p to m columns, the rows of b as WordRow writes them with the stride ldb. The first k words count,
 // with a bias each.
 func PackWords[T Float](p *WordPanel[T], k, m int, b []int16, ldb int, bias []T) {
 	steps, wide := (k+WordUnit-1)/WordUnit, Pad(m)

@@ -37,8 +37,8 @@ const (
 	// Up to allRows samples, every start uses all of them. Above, starts use a sample of sampleRowsPerCluster·c rows, at least
 	// minSampleRows and at most maxSampleRows (with a Score as many), or manySampleRows·c if that is more. The best start, or
 	// each scored one, then iterates over all rows, at most Config.Passes times. On MNIST (60,000×40 principal components) the
-	// inertia is 0.00 to 0.04 % above that of ten starts on all rows for c = 10, and 0.0 to 0.5 % above one start on all rows
-	// for c = 100.
+	// inertia is 0.00 to 0.04 % above the inertia of ten starts on all rows for c = 10, and 0.0 to 0.5 % above one start on all
+	// rows for c = 100.
 	allRows              = 5000
 	sampleRowsPerCluster = 100
 	minSampleRows        = 2048

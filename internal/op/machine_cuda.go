@@ -132,7 +132,7 @@ func (f flush) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// products makes the handles of cuBLAS anew, in the contexts in which kernels run: Gorgonia makes them outside, where nothing
+// products makes the handles of cuBLAS again, in the contexts in which kernels run: Gorgonia makes them outside, where nothing
 // says that a product comes before the kernel which reads it.
 func (m *machine) products() {
 	engines := m.VM.(gorgonia.CUDAMachine).Engines()

@@ -162,7 +162,7 @@ func Want(what string, n *gorgonia.Node, of tensor.Dtype, shape ...int) error {
 	return nil
 }
 
-// WantFloat checks that a node is float32 or float64 and has so many dimensions.
+// WantFloat checks that a node is float32 or float64 and has the given number of dimensions.
 func WantFloat(what string, n *gorgonia.Node, dims int) error {
 	switch {
 	case n == nil:

@@ -55,7 +55,7 @@ func (e *PanicError) Unwrap() error {
 
 // For runs f(worker, i) for i = 0 … n−1 on at most workers goroutines (0: GOMAXPROCS), the caller's among them; worker,
 // from 0 to Workers(workers)−1, says which of them calls, so that f can have memory per worker. Items are handed out in
-// increasing order. After an error or a panic (a *PanicError) no further item starts; of several errors that of the
+// increasing order. After an error or a panic (a *PanicError) no further item starts; of several errors the one of the
 // lowest item is returned, which is the same one for any number of workers. A cancelled context ends the run between
 // items with its error, a nil one is an error. With one worker no goroutine is started.
 func For(ctx context.Context, workers, n int, f func(worker, i int) error) error {

@@ -133,7 +133,7 @@ func (t *Tree[S]) Reset() {
 }
 
 // Sum runs work(worker, i, b, part) for i = 0 … n−1 as Fold does, and pushes the part of item i, which work must set
-// whatever it held before, as that of chunk first+i.
+// whatever it held before, as the one of chunk first+i.
 func Sum[B, S any](ctx context.Context, workers, first, n int, tree *Tree[S], newBuf func() B,
 	work func(worker, i int, b B, part S) error) error {
 	type buffer struct {

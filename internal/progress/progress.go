@@ -79,7 +79,7 @@ func (b *Bar) ShowLeft(done, total int, note string, elapsed, left time.Duration
 	}
 }
 
-// Phase shows a phase of a longer work, of which some steps are done, and the time that the whole work has still to take, if that
+// Phase shows the steps done of a phase of a longer work, and the time that the whole work has still to take, if that
 // is known: on a terminal on one line that is drawn over and over, elsewhere as a plain line, every ten seconds. elapsed is the
 // time since the work began.
 func (b *Bar) Phase(name string, done, total int, elapsed, left time.Duration) {

@@ -259,7 +259,7 @@ func textOf(err error) string {
 const mostText = 4096
 
 // Leave ends what the ranks do together: those that are still at work get the error, if there is one, and a rank without one
-// gets that of another. It returns the error of this rank.
+// gets the error of another. It returns the error of this rank.
 func (g *Group) Leave(err error) error {
 	if g == nil {
 		return err
@@ -285,11 +285,11 @@ func (g *Group) Leave(err error) error {
 	return err
 }
 
-// Agree returns an error on all ranks if there is one on any: its own on those that have one, else that of the lowest rank that
-// has. The ranks go on together after it.
+// Agree returns an error on all ranks if there is one on any: its own on those that have one, else the error of the lowest rank
+// that has one. The ranks go on together after it.
 func (g *Group) Agree(what string, err error) error { return g.AgreeOn(what, 0, err) }
 
-// AgreeOn is Agree for ranks that must have the same state besides, of which sum is a hash.
+// AgreeOn is Agree for ranks that must also have the same state. sum is a hash of it.
 func (g *Group) AgreeOn(what string, sum uint64, err error) error {
 	if g == nil {
 		return err

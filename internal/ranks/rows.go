@@ -114,7 +114,7 @@ func (g *Group) foldInts(what string, x []int, fold func(a, b int) int) error {
 	return nil
 }
 
-// JoinTree makes the tree of this rank's chunks one of those of all ranks, of which the total is of use alone. values returns the
+// JoinTree makes the tree of this rank's chunks part of a tree of all ranks, whose total alone is valid. values returns the
 // numbers of a part that is filled like another.
 func JoinTree[S any](g *Group, what string, tree *parallel.Tree[S], values func(part, like S) []float64) error {
 	if g == nil {

@@ -29,7 +29,7 @@ const (
 	nodeBytes     = 16 // of a branch before its numbers: where it is
 )
 
-// sliced says whether branches of so many bytes of numbers, of which the ranks have the given bytes, are joined by slices.
+// sliced reports whether branches of size bytes of numbers are joined by slices. sizes are those of the ranks (bytes).
 func (g *Group) sliced(sizes []int, size int) bool {
 	_, can := g.world.(Exchanger)
 	return can && pays(sizes, size)

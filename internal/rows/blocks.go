@@ -12,7 +12,7 @@ import (
 	"github.com/largemvc/largemvc/internal/parallel"
 )
 
-// Reads is what the reading of rows from outside memory shares within one piece of work: its context, and the first error.
+// Reads holds what the reading of rows from outside memory shares within one piece of work: its context, and the first error.
 // A read that fails gives rows of NaN and ends the work: by the work's context soon, and where not a single sum more may count,
 // by asking Err. What ends the work does not end its reads at once: its result so far may need them. A read that then takes
 // longer than the grace is ended.
@@ -75,7 +75,7 @@ func (r *Reads) Do(read func(ctx context.Context) error) error {
 
 // Failed is implemented by a Matrix whose rows may fail to be read.
 type Failed interface {
-	// Err returns the first error of a read, nil if there was none. What was computed of the rows since is of no use.
+	// Err returns the first error of a read, nil if there was none. Results computed from the rows since then are invalid.
 	Err() error
 }
 
@@ -367,7 +367,7 @@ type Loner[T kernel.Float] interface {
 	RowAlone(i int, dst []T)
 }
 
-// RowReader returns what writes a row of x, for work that wants so many of its rows in all.
+// RowReader returns a function that writes a row of x, for work that reads the given number of its rows.
 func RowReader[T kernel.Float](x Matrix[T], wanted int) func(i int, dst []T) {
 	n, _ := x.Dims()
 	if l, ok := x.(Loner[T]); ok && wanted <= n/fewRows {

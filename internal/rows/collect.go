@@ -58,7 +58,7 @@ func Collect[T kernel.Float](
 	return out, nil
 }
 
-// CollectBits tells every rank which of the samples with the given numbers, among those of all ranks, have something, in the
+// CollectBits returns on every rank which of the samples with the given numbers, among those of all ranks, have something, in the
 // order of the numbers. has says it of the n of this rank, by their numbers here.
 func CollectBits(g *ranks.Group, what string, n int, numbers []int, has func(i int) bool) ([]bool, error) {
 	out := make([]bool, len(numbers))

@@ -62,7 +62,7 @@ func Filtered[T kernel.Float](ctx context.Context, d Device, f *Filter[T]) (tabl
 	return table, err
 }
 
-// Use is what the products of rows will be asked for, so that a device has the memory for it from the beginning or leaves the
+// Use holds the shapes of the coming products of rows, so that a device has the memory for it from the beginning or leaves the
 // rows here. Products that go beyond it can end with an error for want of memory.
 type Use struct {
 	Columns int  // the most that rows are multiplied by at a time

@@ -50,7 +50,7 @@ func FromMatrix(x mat.Matrix) (out *Dense[float64], err error) {
 	return out, nil
 }
 
-// Dims returns the size of a matrix, and an error where it has none to be read: that of a nil pointer, for one.
+// Dims returns the size of a matrix, and an error where it has none to be read, such as a nil pointer.
 func Dims(x mat.Matrix) (n, d int, err error) {
 	defer func() {
 		if p := recover(); p != nil {

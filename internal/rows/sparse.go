@@ -150,7 +150,7 @@ func (m *Sparse[T]) SquaredNorms(lo, hi int, dst []float64) {
 			dst[i-lo] = kernel.SumSquares(values, 0)
 			continue
 		}
-		// Where the row has an entry, its square takes the place of that of the shift.
+		// Where the row has an entry, its square takes the place of the square of the shift.
 		b := float64(m.shift[i])
 		sum := b * b * m.along.square
 		for q, j := range cols {

@@ -20,7 +20,7 @@ func Thin[T kernel.Float](x []Matrix[T], enough int) []Matrix[T] {
 	return out
 }
 
-// thin is every so many-th block of rows.
+// thin is every k-th block of rows.
 type thin[T kernel.Float] struct {
 	Matrix[T]
 	step int // rows from one block to the next

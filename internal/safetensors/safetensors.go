@@ -55,7 +55,7 @@ type File struct {
 	header   []byte   // as read, for Verify
 }
 
-// Float64s makes a tensor of float64 elements. The length of x must be that of the shape.
+// Float64s makes a tensor of float64 elements. x must have as many elements as the shape.
 func Float64s(name string, x []float64, shape ...int) Tensor {
 	data := make([]byte, 8*len(x))
 	for i, v := range x {

@@ -14,7 +14,7 @@ import (
 // metadataKey is the header's key of what is no tensor.
 const metadataKey = "__metadata__"
 
-// unsealed is what stands in a file in place of its seal while that is computed.
+// unsealed stands in a file in place of its seal while the seal is computed.
 var unsealed = strings.Repeat("0", 2*sha256.Size)
 
 type entry struct {

@@ -27,12 +27,12 @@ const (
 // ErrNoMark is the error for a text in UTF-16 that does not say so.
 var ErrNoMark = errors.New("is a text in UTF-16 without a byte order mark; save it as UTF-8")
 
-// IsUTF16 tells whether a file begins as a text in UTF-16 with its mark.
+// IsUTF16 reports whether a file begins as a text in UTF-16 with its mark.
 func IsUTF16(head []byte) bool {
 	return bytes.HasPrefix(head, []byte(markUTF16LE)) || bytes.HasPrefix(head, []byte(markUTF16BE))
 }
 
-// LooksLikeUTF16 tells whether a file is a text in UTF-16 without its mark: every other byte is zero.
+// LooksLikeUTF16 reports whether a file is a text in UTF-16 without its mark: every other byte is zero.
 func LooksLikeUTF16(head []byte) bool {
 	head = head[:min(len(head), 64)&^1]
 	even, odd := 0, 0
@@ -70,7 +70,7 @@ func Decode(r io.Reader) (io.Reader, error) {
 type utf16Reader struct {
 	r    *bufio.Reader
 	big  bool
-	rest []byte // of a character, of which there was no room for the end
+	rest []byte // of a character whose end had no room
 	next rune   // a unit read too early; 0: none
 	buf  [utf8.UTFMax]byte
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// fused is a network of stock modules as one op, whose inputs are all learnable nodes and whose value is the loss, that of a
-// term of the engine included. Its work is done by internal/engine in 2L+1 passes over X a step.
+// fused is a network of stock modules as one op, whose inputs are all learnable nodes and whose value is the loss,
+// including a term of the engine. Its work is done by internal/engine in 2L+1 passes over X a step.
 //
 // The loss node serves as a token of the state behind it. Read-outs (H, P, t) are ops whose only input is the token; they
 // return copies, for Gorgonia's elementwise ops overwrite their operands. The derivative of a read-out adds its

@@ -24,7 +24,7 @@ var _ gorgonia.Solver = (*Adam)(nil)
 // State returns a copy of what the optimiser remembers of its steps.
 func (a *Adam) State() adam.State { return a.state.Clone() }
 
-// SetState makes a the optimiser that had the state, of which it keeps a copy: its next steps, on the same values, have
+// SetState makes a the optimiser that had the state. It keeps a copy: its next steps, on the same values, have
 // the same bits. It returns an error, and changes nothing, if the moments do not fit each other.
 func (a *Adam) SetState(state adam.State) error {
 	if err := state.Check(); err != nil {

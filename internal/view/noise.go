@@ -61,7 +61,7 @@ func NewLook(x Seen, n, cols int, seed uint64) *Look {
 // lookCount is the number of rows that a Look of some columns is taken from.
 func lookCount(cols int) int { return max(lookLeast, min(lookRows, lookValues/cols)) }
 
-// LookRows returns the numbers of the rows that NewLook looks at, of n that are all present, or of which some are absent.
+// LookRows returns the numbers of the rows that NewLook looks at, of n. masked says that some of them are absent.
 func LookRows(n, cols int, seed uint64, masked bool) []int {
 	rng, count := rand.New(rand.NewPCG(seed, lookStream)), lookCount(cols)
 	if masked {

@@ -8,7 +8,7 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// Only returns the view of the samples of all ranks of which rows with the given numbers alone can be looked at. Every rank has
+// Only returns the view of the samples of all ranks; rows with the given numbers alone can be looked at. Every rank has
 // these then.
 func (v View) Only(ctx context.Context, g *ranks.Group, numbers []int, workers int) (*Some, error) {
 	some := slices.Compact(slices.Sorted(slices.Values(numbers)))

@@ -11,7 +11,7 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// An Order is the numbers of the samples in another order than that of their places; nil: in that of their places.
+// An Order is the numbers of the samples in another order than by their places; nil: by their places.
 type Order []int
 
 // orderRows is the number of rows that a goroutine hashes at once.

@@ -124,7 +124,7 @@ func (g *gen) dotTile(rows, c int) {
 }
 
 // sumLanes adds up the lanes of the c registers from first on, adds the values at R10 and stores them at SI, in pieces of
-// 16 bytes of which the last is filled up with zeros. Sums of later rows, in the registers from first+c on, stay as they
+// 16 bytes; the last one is filled up with zeros. Sums of later rows, in the registers from first+c on, stay as they
 // are; those below first are free.
 func (g *gen) sumLanes(first, c int) {
 	per := 16 / g.elem.size

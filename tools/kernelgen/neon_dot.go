@@ -107,7 +107,7 @@ func (g *neon) dotTile(rows, c int) {
 }
 
 // sumLanes adds up the lanes of the c registers from first on, adds the values at old and stores them at y, in pieces of
-// 16 bytes of which the last is filled up with zeros. The registers are used up, and tmp.
+// 16 bytes; the last one is filled up with zeros. The registers are used up, and tmp.
 func (g *neon) sumLanes(first, c, zero, tmp, y, old int) {
 	per := g.lanes()
 	for j := 0; j < c; j += per {

@@ -46,7 +46,7 @@ func (g *neon) threshold() {
 	g.spread(theta, theta)
 	g.v2("fneg", minusTheta, theta)
 	g.zero(zero)
-	// Without the second part θ is NaN there, of which minimum takes no notice, and no bit is ever set.
+	// Without the second part θ is NaN there, which minimum ignores, and no bit is ever set.
 	g.op("MOVD $0x8040201008040201, R%d", bitsValue)
 	g.spreadGeneral(upBits, bitsValue, true)
 	g.arg("rowArgs", "negative", bitsValue)

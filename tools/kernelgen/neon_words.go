@@ -96,7 +96,7 @@ func (g *neon) zero(d int) { g.word(fmt.Sprintf("movi v%d.2d, #0x0", d), 0x6F00E
 // constant sets the lanes of vector register d to 1 or 2.
 func (g *neon) constant(e elem, d, value int) {
 	t, _ := arrangementOf(e)
-	code := map[elem]uint32{float32s: 0x4F00F400, float64s: 0x6F00F400}[e] // that of 2
+	code := map[elem]uint32{float32s: 0x4F00F400, float64s: 0x6F00F400}[e] // the code of 2
 	if value == 1 {
 		code |= 0x70>>5<<16 | 0x70&31<<5
 	}

@@ -13,7 +13,7 @@ func softmaxKernels(g *gen) {
 }
 
 // expConstants are those of e^x = 2^n·e^f with f = x − n·log 2: bounds and factors, then the polynomial (e^f − 1 − f)/f², which
-// is that of Cephes' expf.
+// is the one of Cephes' expf.
 var expConstants = []float32{
 	-87, 1.44269504088896341, 0.693359375, -2.12194440e-4, 1,
 	1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1,

@@ -19,7 +19,7 @@ const (
 	progressStep  = 4 << 20
 )
 
-// Budget is what reading may take. It is not for concurrent use.
+// Budget bounds the memory and the work of reading. It is not for concurrent use.
 type Budget struct {
 	ctx      context.Context
 	progress func(bytes int64) error
@@ -39,7 +39,7 @@ func New(ctx context.Context, maxMemory int64, progress func(bytes int64) error)
 	return &Budget{ctx: ctx, asked: maxMemory, progress: progress}
 }
 
-// AddFile tells the size of a file that belongs to the data set.
+// AddFile adds the size of a file that belongs to the data set.
 func (b *Budget) AddFile(bytes int64) { b.files = add(b.files, bytes) }
 
 // Files is the size of the files.
@@ -84,10 +84,10 @@ func (b *Budget) Give(bytes int64) { b.used -= bytes }
 // Reset gives back what was taken since Used had this value.
 func (b *Budget) Reset(used int64) { b.used = used }
 
-// Fits tells whether some memory could be taken.
+// Fits reports whether some memory could be taken.
 func (b *Budget) Fits(bytes int64) bool { return bytes >= 0 && bytes <= b.Max()-b.used }
 
-// Backed tells whether bytes that nothing in the files stands for (row pointers of empty rows, say) are still in proportion to
+// Backed reports whether bytes that nothing in the files stands for (row pointers of empty rows, say) are still in proportion to
 // them.
 func (b *Budget) Backed(bytes int64) bool { return bytes <= add(1<<20, multiply(64, b.files)) }
 

@@ -42,10 +42,10 @@ func (k Kind) Size() int { return sizes[k] }
 // String is the usual name, for example "uint8".
 func (k Kind) String() string { return names[k] }
 
-// IsFloat tells whether the kind can hold NaN and infinity.
+// IsFloat reports whether the kind can hold NaN and infinity.
 func (k Kind) IsFloat() bool { return k >= Float16 }
 
-// Rounds tells whether float32 does not hold all values of the kind.
+// Rounds reports whether float32 does not hold all values of the kind.
 func (k Kind) Rounds() bool { return k >= Int32 && k <= Uint64 || k == Float64 }
 
 // Type is a kind with its byte order.
@@ -57,7 +57,7 @@ type Type struct {
 // Size is the number of bytes of one element.
 func (t Type) Size() int { return t.Kind.Size() }
 
-// Float is what elements are turned into.
+// Float is a type that elements are turned into.
 type Float interface{ float32 | float64 }
 
 // Decode sets dst to the elements of src, which holds len(dst) of them. It may change the byte order of src in place.

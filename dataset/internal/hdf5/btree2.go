@@ -30,7 +30,7 @@ type tree2 struct {
 	each   func(record block) error
 }
 
-// walk2 visits the records of a version 2 B-tree: those of a node before those of its children. width tells whether
+// walk2 visits the records of a version 2 B-tree: those of a node before those of its children. width says whether
 // a record may have that many bytes.
 func (f *File) walk2(addr uint64, kind uint8, width func(int) bool, each func(record block) error) error {
 	head, err := f.bytes(addr, int64(22+f.offSize+f.lenSize))
@@ -78,7 +78,7 @@ func (t *tree2) sizes(depth int) {
 	}
 }
 
-// visit reads a node of some records, at a level from 0, that of the leaves.
+// visit reads a node of some records, at a level from 0, the level of the leaves.
 func (t *tree2) visit(addr uint64, level, count int) error {
 	if t.seen[addr] {
 		return errors.New("is damaged (a B-tree that goes in circles)")

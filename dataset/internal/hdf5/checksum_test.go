@@ -79,10 +79,10 @@ func TestChecksums(t *testing.T) {
 	t.Logf("%d of %d flips are noticed by a checksum: %v", covered, 8*len(data), by)
 }
 
-// elements tells whether byte i is one of the values, or of the space between the structures.
+// elements reports whether byte i is one of the values, or of the space between the structures.
 func elements(data []byte, i int) bool { return data[i] >= 'a' && data[i] <= 'x' }
 
-// inTree tells whether byte i is in a version 1 B-tree, which has no checksum.
+// inTree reports whether byte i is in a version 1 B-tree, which has no checksum.
 func inTree(data []byte, i int) bool {
 	at := bytes.Index(data, []byte("TREE"))
 	return i >= at && i < at+24+2*40

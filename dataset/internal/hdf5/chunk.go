@@ -40,7 +40,7 @@ func (c *chunkReader) done() { c.f.lim.Give(c.held) }
 
 // read reads a chunk and undoes its filters, the last one first. The bytes are good until the next call.
 func (c *chunkReader) read(ref chunkRef) ([]byte, error) {
-	raw, err := c.f.bytes(ref.addr, int64(ref.size)) // the size was compared with that of the file
+	raw, err := c.f.bytes(ref.addr, int64(ref.size)) // the size was compared with the size of the file
 	if err != nil {
 		return nil, err
 	}

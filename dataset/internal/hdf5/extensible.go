@@ -125,7 +125,7 @@ func (x *extensible) open(body []byte, signature string) (*block, error) {
 	return b, b.err
 }
 
-// run visits the elements from k on, of which the last may never have been set.
+// run visits the elements from k on. The last ones may never have been set.
 func (x *extensible) run(k, n int, raw []byte) error {
 	for i := range min(n, max(x.used-k, 0)) {
 		if len(raw) < (i+1)*x.width {

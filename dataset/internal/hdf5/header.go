@@ -56,7 +56,7 @@ type Object struct {
 // objectBytes is the memory of an object, beside what its header holds.
 const objectBytes = 1 << 10
 
-// memory is what an object holds.
+// memory is the memory that an object holds.
 func (o *Object) memory() int64 {
 	n := objectBytes + int64(len(o.layout.data)+len(o.fill))
 	for name, a := range o.Attributes {

@@ -209,7 +209,7 @@ type numbering struct {
 	at    []int // of the chunk that add is about
 }
 
-// numbering is that of an index of a dataset. free tells whether an axis has no limit.
+// numbering is the numbering of an index of a dataset. free says whether an axis has no limit.
 func (o *Object) numbering(free bool) (*numbering, error) {
 	grid, _ := o.grid()
 	n := &numbering{grid: grid, at: make([]int, len(grid))}

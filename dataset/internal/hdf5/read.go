@@ -82,7 +82,7 @@ func (o *Object) Readable() error {
 	return nil
 }
 
-// stored is what is known of the data of a dataset.
+// stored describes the data of a dataset.
 type stored struct {
 	bytes     int64
 	unwritten int

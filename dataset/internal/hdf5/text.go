@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// IsText tells whether elements are texts.
+// IsText reports whether elements are texts.
 func (t Datatype) IsText() bool {
 	return t.Class == String || t.Class == VariableLength && t.text
 }
@@ -100,7 +100,7 @@ const (
 	maxText         = 1 << 12 // bytes
 )
 
-// object is what an element of variable length names.
+// object is the object that an element of variable length names.
 func (g *globalHeap) object(b block) ([]byte, error) {
 	n, addr, index := b.u32(), b.offset(), b.u32()
 	switch {

@@ -41,7 +41,7 @@ func (c Class) String() string {
 	return classNames[0]
 }
 
-// IsNumeric tells whether the class holds plain numbers.
+// IsNumeric reports whether the class holds plain numbers.
 func (c Class) IsNumeric() bool { return c >= Double && c <= Uint64 }
 
 // Types of data elements.

@@ -22,13 +22,13 @@ type stream struct {
 	z     *bufio.Reader // compressed
 }
 
-// inflater is what inflates the variables, one at a time.
+// inflater inflates the variables, one at a time.
 type inflater struct {
 	zlib io.ReadCloser
 	buf  *bufio.Reader
 }
 
-// open begins to inflate. The stream opened before is of no use from then on.
+// open begins to inflate. The stream opened before must not be used from then on.
 func (i *inflater) open(r io.Reader, lim *budget.Budget) (*bufio.Reader, error) {
 	var err error
 	if i.zlib == nil {

@@ -73,7 +73,7 @@ func (p *scanner) value(key string, d *dict) (bit int, err error) {
 
 type scanner struct{ s string }
 
-// rest is what remains, without leading spaces.
+// rest returns the remaining text, without leading spaces.
 func (p *scanner) rest() string {
 	p.s = strings.TrimLeft(p.s, " \n\t")
 	return p.s

@@ -118,7 +118,7 @@ type owner struct {
 	functions map[handle]*function
 }
 
-// managed is memory of the host that the card sees, too. The simulator has a copy, which is made anew for each launch.
+// managed is memory of the host that the card sees, too. The simulator has a copy, which is made again for each launch.
 type managed struct {
 	at   unsafe.Pointer
 	size int64

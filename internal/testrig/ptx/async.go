@@ -17,7 +17,7 @@ type copy1 struct {
 
 func (c *copies) reset() { c.list, c.group = c.list[:0], 0 }
 
-// copyAsync returns the code of cp.async: n bytes, of which the first come from global memory and the others are zero. The bytes
+// copyAsync returns the code of cp.async: n bytes; the first ones come from global memory, the others are zero. The bytes
 // are there at once, but nothing may use them: whoever reads them before the wait is found by the flag.
 func copyAsync(dst, src int, dstOffset, srcOffset uint64, n, count int) func(w *warp, m uint32) {
 	return func(w *warp, m uint32) {

@@ -44,7 +44,7 @@
 //   - UseAfterFree.
 //   - Uninitialized: a register, or global, shared or local memory, that nothing wrote. A copy of an undefined register
 //     is none, since compilers make such copies; its use is. Shared memory is undefined at the beginning of each block.
-//   - Race: two uses of the same memory of which one writes and at most one is atomic, in no order. Two threads of a
+//   - Race: two uses of the same memory in no order, where one writes and at most one is atomic. Two threads of a
 //     block are ordered by a barrier between, two of a warp also by bar.warp.sync, two blocks of a launch by nothing. All
 //     of shared and global memory is watched, in the smallest pieces that the kernel loads or stores. To write the same
 //     value twice is a race, too.

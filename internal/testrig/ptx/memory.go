@@ -45,7 +45,7 @@ type Memory struct {
 	constants   map[int]bool // allocations that kernels may not write
 }
 
-// ErrFull is what an error of Alloc wraps where the memory has not so many bytes left.
+// ErrFull is wrapped by errors of Alloc if the memory has too few bytes left.
 var ErrFull = errors.New("the memory is full")
 
 // NewMemory returns an empty memory of limit bytes; 0 means no limit.

@@ -160,8 +160,8 @@ func (w *worker) tick() {
 	w.clock.now = s.time << timeShift
 }
 
-// rebase begins to count time anew in the middle of a launch. What the shadows know of earlier intervals is lost, but for which
-// shared memory was written.
+// rebase begins to count time from zero in the middle of a launch. What the shadows know of earlier intervals is lost, except
+// which shared memory was written.
 func (w *worker) rebase() {
 	s := w.shadow
 	s.time = 2

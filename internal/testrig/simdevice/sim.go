@@ -15,7 +15,7 @@ import (
 // Sim is a driver.Driver that runs kernels on the CPU, on the simulator of internal/testrig/ptx: slow, exact to the bit, and
 // strict. What a kernel does wrong, such as a read of memory that nothing wrote, is an error of its launch.
 type Sim struct {
-	// Order permutes the order in which blocks and warps run; 0 is that of their numbers.
+	// Order permutes the order in which blocks and warps run; 0: by their numbers.
 	Order uint64
 	// Limit is the memory of the device in bytes; 0: 16 GiB.
 	Limit int64

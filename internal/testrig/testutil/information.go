@@ -81,7 +81,7 @@ type Graph interface {
 	Mul64(ctx context.Context, workers int, y, x []float64, stride int) error
 }
 
-// FullGraph is a graph as a full matrix. stride is that of a matrix for it with some columns.
+// FullGraph is a graph as a full matrix. stride returns the stride of a matrix for it with some columns.
 func FullGraph(t testing.TB, graph Graph, stride func(columns int) int) *mat.Dense {
 	t.Helper()
 	n := graph.Len()
