@@ -117,8 +117,12 @@ func TestRealMissing(t *testing.T) {
 // TestRealTriplets reads views of tens of thousands of columns.
 func TestRealTriplets(t *testing.T) {
 	testutil.Long(t, "it trains on views of tens of thousands of columns")
-	m, _ := fitted(t, filepath.Join(testutil.RealSets(t), "mat", "reuters.mat"), "-triplets", "-epochs", "3", "-set",
-		"NoStructure=true")
+	path := filepath.Join(testutil.RealSets(t), "mat", "reuters.mat")
+	status, stdout, stderr := runLine("fit", path, "-triplets", "-epochs", "3", "-json", "-quiet", "-set", "NoStructure=true")
+	if status != exitOK {
+		t.Fatal(stderr)
+	}
+	m := object(t, stdout)
 	if m["samples"] != 600.0 || m["views"] != 5.0 || m["acc"] == nil {
 		t.Errorf("%v samples, %v views, ACC %v", m["samples"], m["views"], m["acc"])
 	}
