@@ -151,7 +151,7 @@ func TestRanksHaveTheBitsOfOneProcess(t *testing.T) {
 		},
 		"landmarks": {
 			largemvc.Config{Clusters: 5, Epochs: 3, Seed: 3},
-			[]cutting{{20_001, []int{0, 4096, 12288, 16384}}, {40_003, []int{0, 12288, 32768}}},
+			[]cutting{{20_001, []int{0, 4096, 12288, 16384}}, {24_001, []int{0, 8192, 20480}}},
 		},
 		"few landmarks": {
 			largemvc.Config{
