@@ -139,8 +139,10 @@ func TestCancelStopsBetweenItems(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var ran, folded atomic.Int32
 		err := For(ctx, workers, 1<<30, func(_, i int) error {
-			if ran.Add(1) == 10 {
+			if n := ran.Add(1); n == 10 {
 				cancel()
+			} else if n > 10 {
+				<-ctx.Done() // the tenth item may be counted and not have cancelled yet
 			}
 			return nil
 		})
