@@ -188,6 +188,9 @@ func (o Options) search(rank int) spectral.Config {
 func findDirection[T kernel.Float](ctx context.Context, x rows.Matrix[T], cfg spectral.Config) (to direction[T], err error) {
 	if !spectral.Spans(x, cfg.Rank) {
 		some := rows.Thin([]rows.Matrix[T]{x}, spectral.EnoughRows)
+		if some[0], err = rows.Held(ctx, some[0], cfg.Workers); err != nil {
+			return to, err
+		}
 		if to.basis, err = spectral.Find(ctx, some, cfg); err != nil {
 			return to, err
 		}

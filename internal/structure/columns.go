@@ -9,22 +9,53 @@ import (
 	"github.com/largemvc/largemvc/internal/view"
 )
 
-// shuffled returns rows in which the values of every column are permuted independently, so that columns and views are
-// independent. A column of distinct numbers is changed to one mode first: clusters that show in a single column are clusters.
-// Counts of words keep their number in each row.
-func shuffled(ctx context.Context, views []view.View, rng *rand.Rand, o Options) (*data, error) {
-	out := make([]view.View, len(views))
-	for v, x := range views {
-		out[v] = view.View{Rows: x.Rows, Cols: x.Cols, Present: x.Present}
-		if rows, columns := words(x); rows != nil {
-			out[v].Sparse = shuffledWords(x.Rows, rows, columns, rng)
-		} else if x.Sparse == nil {
-			out[v].F32 = shuffledDense(x, rng)
-		} else {
-			out[v].Sparse = shuffledSparse(x, rng)
-		}
+// columns are the values of a view, which are to be permuted. A column of distinct numbers is changed to one mode: clusters that
+// show in a single column are clusters.
+type columns struct {
+	of    view.View // its rows, columns and absent rows
+	there []int     // the rows that have the view
+	held  []float32 // of dense views: the values of each column, increasing
+	// Of sparse views: the numbers of the columns that have entries, and the values of each, increasing. There may be more columns
+	// than memory has room for.
+	filled []int32
+	values [][]float64
+	words  words // of counts, which keep their number in each row
+}
+
+// newColumns returns the columns of a view.
+func newColumns(x view.View) *columns {
+	c := &columns{of: view.View{Rows: x.Rows, Cols: x.Cols, Present: x.Present}, there: present(x), words: wordsOf(x)}
+	switch {
+	case c.words.rows != nil:
+	case x.Sparse == nil:
+		c.sortDense(x)
+	default:
+		c.sortSparse(x)
 	}
-	sets, err := prepared(ctx, out, o)
+	return c
+}
+
+// shuffled returns the view with values that are permuted in every column independently, so that columns are independent.
+func (c *columns) shuffled(rng *rand.Rand) view.View {
+	out := c.of
+	switch {
+	case c.words.rows != nil:
+		out.Sparse = c.words.shuffled(out.Rows, rng)
+	case c.held != nil:
+		out.F32 = c.shuffledDense(rng)
+	default:
+		out.Sparse = c.shuffledSparse(rng)
+	}
+	return out
+}
+
+// shuffled returns rows of shuffled columns, which also makes views independent. It returns nil if no view varies.
+func (m *null) shuffled(ctx context.Context, rng *rand.Rand, o Options) (*data, error) {
+	out := make([]view.View, len(m.columns))
+	for v, c := range m.columns {
+		out[v] = c.shuffled(rng)
+	}
+	sets, err := prepared(ctx, out, false, o)
 	if err != nil || len(sets) == 0 {
 		return nil, err
 	}
@@ -41,53 +72,69 @@ func present(x view.View) (there []int) {
 	return there
 }
 
-// shuffledDense returns the values of a view with shuffled columns (row-major).
-func shuffledDense(x view.View, rng *rand.Rand) []float32 {
-	there := present(x)
-	values, row := make([]float32, x.Rows*x.Cols), make([]float64, x.Cols)
-	for _, i := range there {
+// sortDense sets held.
+func (c *columns) sortDense(x view.View) {
+	n, row := len(c.there), make([]float64, x.Cols)
+	values := make([]float32, n*x.Cols)
+	for q, i := range c.there {
 		x.Row(i, row)
 		for j, y := range row {
-			values[i*x.Cols+j] = float32(y)
+			values[q*x.Cols+j] = float32(y)
 		}
 	}
-	column := make([]float64, len(there))
+	c.held = make([]float32, n*x.Cols)
+	column := make([]float64, n)
 	for j := range x.Cols {
-		for q, i := range there {
-			column[q] = float64(values[i*x.Cols+j])
+		for q := range column {
+			column[q] = float64(values[q*x.Cols+j])
 		}
 		slices.Sort(column)
 		oneMode(column)
-		for q, p := range rng.Perm(len(there)) {
-			values[there[q]*x.Cols+j] = float32(column[p])
+		for q, y := range column {
+			c.held[j*n+q] = float32(y)
+		}
+	}
+}
+
+// shuffledDense returns the values of a dense view (row-major).
+func (c *columns) shuffledDense(rng *rand.Rand) []float32 {
+	n, d := len(c.there), c.of.Cols
+	values := make([]float32, c.of.Rows*d)
+	for j := range d {
+		for q, p := range rng.Perm(n) {
+			values[c.there[q]*d+j] = c.held[j*n+p]
 		}
 	}
 	return values
 }
 
-// shuffledSparse is shuffledDense for a sparse view. It stores only the entries: there may be more columns than memory has room
-// for.
-func shuffledSparse(x view.View, rng *rand.Rand) *view.CSR {
-	there := present(x)
+// sortSparse sets filled and values.
+func (c *columns) sortSparse(x view.View) {
 	entries := make([][]float64, x.Cols) // of each column
-	for _, i := range there {
+	for _, i := range c.there {
 		for k := x.Sparse.Ptr[i]; k < x.Sparse.Ptr[i+1]; k++ {
 			j := x.Sparse.Cols[k]
 			entries[j] = append(entries[j], x.Sparse.Value(k))
 		}
 	}
-	cols, values := make([][]int32, x.Rows), make([][]float32, x.Rows)
-	column := make([]float64, len(there))
 	for j, held := range entries {
-		if len(held) == 0 {
-			continue
+		if len(held) > 0 {
+			c.filled, c.values = append(c.filled, int32(j)), append(c.values, held)
 		}
-		clear(column[copy(column, held):])
+	}
+}
+
+// shuffledSparse returns the entries of a sparse view.
+func (c *columns) shuffledSparse(rng *rand.Rand) *view.CSR {
+	cols, values := make([][]int32, c.of.Rows), make([][]float32, c.of.Rows)
+	column := make([]float64, len(c.there))
+	for k, j := range c.filled {
+		clear(column[copy(column, c.values[k]):])
 		slices.Sort(column)
 		oneMode(column)
-		for q, p := range rng.Perm(len(there)) {
-			if i := there[q]; column[p] != 0 {
-				cols[i], values[i] = append(cols[i], int32(j)), append(values[i], float32(column[p]))
+		for q, p := range rng.Perm(len(c.there)) {
+			if i := c.there[q]; column[p] != 0 {
+				cols[i], values[i] = append(cols[i], j), append(values[i], float32(column[p]))
 			}
 		}
 	}

@@ -60,8 +60,8 @@ func moderate(x view.View) view.View {
 	return out
 }
 
-// prepared returns the rows of each view that is not constant.
-func prepared(ctx context.Context, views []view.View, o Options) ([]*data, error) {
+// prepared returns the rows of each view that is not constant. lengths selects whether to measure their lengths.
+func prepared(ctx context.Context, views []view.View, lengths bool, o Options) ([]*data, error) {
 	var out []*data
 	for v := range views {
 		in, err := smooth.Find[float32](ctx, views[v:v+1], o.smoothing())
@@ -76,7 +76,10 @@ func prepared(ctx context.Context, views []view.View, o Options) ([]*data, error
 			return nil, err
 		}
 		for k := range d.blocks {
-			d.length, d.view = append(d.length, in.Lengths(k, views[v])), append(d.view, v)
+			d.view = append(d.view, v)
+			if lengths {
+				d.length = append(d.length, in.Lengths(k, views[v]))
+			}
 		}
 		out = append(out, d)
 	}

@@ -168,7 +168,7 @@ func TestShuffled(t *testing.T) {
 	for i := range x.Present {
 		x.Present[i] = i%4 > 0
 	}
-	d, err := shuffled(context.Background(), []view.View{x}, r, options(3, 1))
+	d, err := (&null{columns: []*columns{newColumns(x)}}).shuffled(context.Background(), r, options(3, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,8 @@ func TestShuffled(t *testing.T) {
 		t.Errorf("%d rows, %d blocks", d.n, len(d.blocks))
 	}
 	constant := made(50, 20, func(_, _ int) float64 { return 1 })
-	if d, err := shuffled(context.Background(), []view.View{constant}, r, options(3, 1)); d != nil || err != nil {
+	none := &null{columns: []*columns{newColumns(constant)}}
+	if d, err := none.shuffled(context.Background(), r, options(3, 1)); d != nil || err != nil {
 		t.Errorf("constant: %v, %v", d, err)
 	}
 }
@@ -191,8 +192,8 @@ func TestShuffledSparse(t *testing.T) {
 		x.Present[i] = i%4 > 0
 	}
 	sparse := sparseOf(x)
-	want := shuffledDense(x, rand.New(rand.NewPCG(1, 2)))
-	got := view.View{Rows: n, Cols: d, Sparse: shuffledSparse(sparse, rand.New(rand.NewPCG(1, 2)))}
+	want := newColumns(x).shuffled(rand.New(rand.NewPCG(1, 2))).F32
+	got := newColumns(sparse).shuffled(rand.New(rand.NewPCG(1, 2)))
 	if err := got.Sparse.Check(n, d, len(got.Sparse.F32)); err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +209,7 @@ func TestShuffledSparse(t *testing.T) {
 	sparse.Cols = wide
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	shuffledSparse(sparse, r)
+	newColumns(sparse).shuffled(r)
 	runtime.ReadMemStats(&after)
 	if took := after.TotalAlloc - before.TotalAlloc; took > 4*n*wide/4 {
 		t.Errorf("%d bytes for %d entries", took, len(sparse.Sparse.Cols))
@@ -227,11 +228,11 @@ func TestShuffledWords(t *testing.T) {
 		}
 	}
 	x := view.View{Rows: n, Cols: d, F64: counts}
-	rows, columns := words(x)
-	if rows == nil {
+	words := wordsOf(x)
+	if words.rows == nil {
 		t.Fatal("counts are taken for no words")
 	}
-	got := shuffledWords(n, rows, columns, r)
+	got := words.shuffled(n, r)
 	dealt := make([]float64, n*d)
 	for i := range n {
 		for k := got.Ptr[i]; k < got.Ptr[i+1]; k++ {
@@ -269,7 +270,7 @@ func TestShuffledWords(t *testing.T) {
 		for k := range other {
 			other[k] = change(other[k])
 		}
-		if rows, _ := words(view.View{Rows: n, Cols: d, F64: other}); rows != nil {
+		if words := wordsOf(view.View{Rows: n, Cols: d, F64: other}); words.rows != nil {
 			t.Errorf("%s are taken for words", name)
 		}
 	}

@@ -94,7 +94,7 @@ func together(ctx context.Context, views []view.View, some []int, o *Options) (*
 	for v, x := range views {
 		taken[v] = moderate(x.Take(some))
 	}
-	sets, err := prepared(ctx, taken, *o)
+	sets, err := prepared(ctx, taken, false, *o)
 	if err != nil || len(sets) == 0 {
 		return nil, err
 	}

@@ -40,14 +40,14 @@ func (m *measurement) measure(ctx context.Context) error {
 		return nil
 	}
 	var near []int // kinds that may be the most clustered
-	for kind, x := range m.nulls {
+	for kind, x := range slices.Backward(m.nulls[:]) { // shuffled columns take longest
 		if meanClustered(m.groups)-meanClustered(x) < gain+plain {
 			near = append(near, kind)
 			m.nulls[kind] = m.nulls[kind][:draws]
 		}
 	}
 	err := parallel.For(ctx, m.workers, len(near)*(draws-1), func(_, t int) error {
-		return m.draw(ctx, near[t%len(near)], 1+t/len(near), drawSplits)
+		return m.draw(ctx, near[t/(draws-1)], 1+t%(draws-1), drawSplits)
 	})
 	m.summarise()
 	if err != nil || !m.doubtful() {
@@ -74,14 +74,16 @@ func (m *measurement) first(ctx context.Context) error {
 		m.nulls[kind] = make([]Figures, draws)
 	}
 	const early = len(m.nulls)
-	err := parallel.For(ctx, m.workers, splits+early+1, func(_, t int) (err error) {
+	// What takes longest begins first, so that goroutines end at nearly the same time.
+	err := parallel.For(ctx, m.workers, 1+early+splits, func(_, t int) (err error) {
 		switch {
-		case t < splits:
-			m.trials[t], err = measure(ctx, m.all, m.options, splitNumber(0, t), true)
-		case t < splits+early:
-			err = m.draw(ctx, t-splits, 0, drawSplits)
-		default:
+		case t == 0:
 			m.agreement, err = m.all.agreementOfViews(ctx, m.options)
+		case t <= early:
+			err = m.draw(ctx, early-t, 0, drawSplits)
+		default:
+			s := t - 1 - early
+			m.trials[s], err = measure(ctx, m.all, m.options, splitNumber(0, s), true)
 		}
 		return err
 	})

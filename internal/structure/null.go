@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/spectral"
 	"github.com/largemvc/largemvc/internal/view"
@@ -17,13 +18,13 @@ import (
 // scaling to norm 1, and then scales them. The scaling makes clusters of rows that lie along a line through the centre, and null
 // data must share these.
 type null struct {
-	of    *data
-	views []view.View // that the rows come from
-	mean  [][]float32
-	basis *spectral.Basis
-	panel []kernel.Panel[float32] // of each block, its part of the directions
-	rest  [][]float32             // of each block, the centred rows without their directions
-	lost  [][]float64             // of each block, the squared length of each row outside of the block's columns
+	of      *data
+	columns []*columns // of the views that the rows come from
+	mean    [][]float32
+	basis   *spectral.Basis
+	panel   []kernel.Panel[float32] // of each block, its part of the directions
+	rest    [][]float32             // of each block, the centred rows without their directions
+	lost    [][]float64             // of each block, the squared length of each row outside of the block's columns
 }
 
 const (
@@ -39,7 +40,14 @@ func newNull(ctx context.Context, d *data, views []view.View, o Options) (*null,
 	if err != nil {
 		return nil, err
 	}
-	m := &null{of: d, views: views}
+	m := &null{of: d, columns: make([]*columns, len(views))}
+	err = parallel.For(ctx, o.Workers, len(views), func(_, v int) error {
+		m.columns[v] = newColumns(views[v])
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
 	var x []rows.Matrix[float32]
 	total := 0
 	for k, b := range full.blocks {
@@ -157,7 +165,7 @@ func (m *null) rowsOf(ctx context.Context, kind, number int, o Options) (*data, 
 	if kind < len(kinds) {
 		return m.draw(kinds[kind], o.Seed, uint64(number)), nil
 	}
-	return shuffled(ctx, m.views, rand.New(rand.NewPCG(o.Seed, streamNull|uint64(number)<<8)), o)
+	return m.shuffled(ctx, rand.New(rand.NewPCG(o.Seed, streamNull|uint64(number)<<8)), o)
 }
 
 // draw draws as many rows as the data has. They lack the same views.

@@ -128,7 +128,7 @@ func Judge(ctx context.Context, views []view.View, o Options) (*Result, error) {
 	for v, x := range views {
 		views[v] = moderate(x)
 	}
-	sets, err := prepared(ctx, views, o)
+	sets, err := prepared(ctx, views, true, o)
 	if err != nil || len(sets) == 0 {
 		return out, err
 	}

@@ -221,7 +221,7 @@ func TestDoubtIsRepeated(t *testing.T) {
 func TestSplitsAreKept(t *testing.T) {
 	views := planted(rand.New(rand.NewPCG(3, 4)), 80, 3, 3, 30, 20)
 	o := options(3, 1)
-	sets, err := prepared(t.Context(), views, o)
+	sets, err := prepared(t.Context(), views, true, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -376,7 +376,7 @@ func TestNullRows(t *testing.T) {
 		views[1].Present[i] = i%3 > 0
 	}
 	o := options(3, 1)
-	sets, err := prepared(context.Background(), views, o)
+	sets, err := prepared(context.Background(), views, true, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,18 +8,24 @@ import (
 	"github.com/largemvc/largemvc/internal/view"
 )
 
-// mostWords bounds the words of the rows for shuffledWords: with more words, columns are shuffled.
+// mostWords bounds the words of the rows: with more words, columns are shuffled.
 const mostWords = 4e6
 
-// words returns the counts of a view as a list: the row and the column of each word, once for each occurrence. It returns nil
-// unless the view counts words: numbers from 0 without decimals, some above 1, at least half of them 0.
-func words(x view.View) (rows []int, columns []int32) {
+// words are the counts of a view as a list: the row and the column of each word, once for each occurrence.
+type words struct {
+	rows    []int
+	columns []int32
+}
+
+// wordsOf returns the words of a view. There are none unless the view counts words: numbers from 0 without decimals, some above
+// 1, at least half of them 0.
+func wordsOf(x view.View) (w words) {
 	row, there, filled, most, total := make([]float64, x.Cols), present(x), 0, 0.0, 0.0
 	for _, i := range there { // before there is memory for the words
 		x.Row(i, row)
 		for _, count := range row {
 			if count < 0 || count != math.Trunc(count) || count > mostWords-total {
-				return nil, nil
+				return w
 			}
 			if count > 0 {
 				filled, most, total = filled+1, max(most, count), total+count
@@ -27,29 +33,29 @@ func words(x view.View) (rows []int, columns []int32) {
 		}
 	}
 	if 2*filled > len(there)*x.Cols || most < 2 {
-		return nil, nil
+		return w
 	}
-	rows, columns = make([]int, 0, int(total)), make([]int32, 0, int(total))
+	w.rows, w.columns = make([]int, 0, int(total)), make([]int32, 0, int(total))
 	for _, i := range there {
 		x.Row(i, row)
 		for j, count := range row {
 			for range int(count) {
-				rows, columns = append(rows, i), append(columns, int32(j))
+				w.rows, w.columns = append(w.rows, i), append(w.columns, int32(j))
 			}
 		}
 	}
-	return rows, columns
+	return w
 }
 
-// shuffledWords permutes the words of all rows: every row keeps its number of words and every column its sum, and columns are
+// shuffled permutes the words of all n rows: every row keeps its number of words and every column its sum, and columns are
 // independent. Long rows stay long, and texts of very different lengths differ as texts without topics do.
-func shuffledWords(n int, rows []int, columns []int32, rng *rand.Rand) *view.CSR {
-	dealt := slices.Clone(columns)
+func (w words) shuffled(n int, rng *rand.Rand) *view.CSR {
+	dealt := slices.Clone(w.columns)
 	rng.Shuffle(len(dealt), func(a, b int) { dealt[a], dealt[b] = dealt[b], dealt[a] })
 	out := &view.CSR{Ptr: []int{0}}
 	for at, i := 0, 0; i < n; i++ {
 		first := at
-		for at < len(rows) && rows[at] == i {
+		for at < len(w.rows) && w.rows[at] == i {
 			at++
 		}
 		slices.Sort(dealt[first:at])
