@@ -99,8 +99,15 @@ func TestRule(t *testing.T) {
 		{"thin borders in few dimensions", figures(0.9, 0.5, 0.8), figures(0.3, 1.4, 0.3), 2.4, 0.5, score.StructureClear},
 		{"too few rows for a dimension", figures(0.9, 0.5, 0.8), figures(0.3, 1.4, 0.3), math.Inf(1), 0.5, score.StructureNone},
 		{"too few rows, with gaps", figures(0.9, 0.1, 0.8), figures(0.3, 1.4, 0.3), math.Inf(1), 0, score.StructureClear},
+		{"views agree as in noise", figures(0.7, 1, 0.1), figures(0.5, 1, 0.1), 10, 0, score.StructureNone},
+		{"views agree more", figures(0.7, 1, 0.11), figures(0.5, 1, 0.1), 10, 0, score.StructureWeak},
+		{"one view", figures(0.7, 1, 0), figures(0.5, 1, 0), 10, 0, score.StructureWeak},
+		{"much more than noise, as if in one view", figures(0.9, 1, 0.1), figures(0.5, 1, 0.1), 10, 0, score.StructureWeak},
 	} {
-		r := &Result{Data: c.data, Dimension: c.dimension, Sparsity: c.sparsity}
+		r := &Result{Data: c.data, Dimension: c.dimension, Sparsity: c.sparsity, views: 2}
+		if c.data.Agreement == 0 {
+			r.views = 1
+		}
 		r.Normal, r.Uniform, r.Shuffled = c.null, c.null, c.null
 		r.groups = []Figures{c.data, c.data}
 		for kind := range r.nulls {
@@ -110,7 +117,7 @@ func TestRule(t *testing.T) {
 			t.Errorf("%s: %v, want %v (excess %g, contrast %g)", c.name, got, c.want, r.Excess, r.contrast())
 		}
 		if r.repeated = true; c.name == "a little more" {
-			c.want = score.StructureWeak
+			r.views, c.want = 1, score.StructureWeak
 		}
 		if got := r.judge(); got != c.want {
 			t.Errorf("%s, repeated: %v, want %v", c.name, got, c.want)

@@ -7,8 +7,9 @@ import (
 	"github.com/largemvc/largemvc/internal/parallel"
 )
 
-// A judgement in doubt on at most fewRows rows, or of at most fewClusters clusters, is repeated with moreGroups·moreSplits splits
-// of the rows. On few rows, where null data vary too, it is repeated with moreSplits splits of each null data.
+// A judgement in doubt on at most fewRows rows, of at most fewClusters clusters, or of rows that may lie on a surface, is repeated
+// with moreGroups·moreSplits splits of the rows. On few rows, where null data vary too, it is repeated with moreSplits splits of
+// each null data.
 const fewRows, moreSplits, moreGroups = 200, 6, 3
 
 // measurement measures the figures of a result.
@@ -30,7 +31,7 @@ func (m *measurement) draw(ctx context.Context, kind, draw, splits int) (err err
 
 // measure sets the figures of the rows, of null data, and the agreement between single views. It draws no more null data if the
 // rows are far less clustered than the first ones, or far more and not few. It draws no more null data of a kind that is far less
-// clustered than another kind. For few rows and for few clusters it repeats a judgement in doubt, with more splits.
+// clustered than another kind. For few rows, few clusters and few dimensions it repeats a judgement in doubt, with more splits.
 func (m *measurement) measure(ctx context.Context) error {
 	if err := m.first(ctx); err != nil {
 		return err
@@ -39,8 +40,8 @@ func (m *measurement) measure(ctx context.Context) error {
 	if gain >= plain && !few || gain < -hopeless {
 		return nil
 	}
-	var near []int // kinds that may be the most clustered
-	for kind, x := range slices.Backward(m.nulls[:]) { // shuffled columns take longest
+	var near []int // kinds that may be the most clustered: shuffled columns, which take longest, first
+	for kind, x := range slices.Backward(m.nulls[:]) {
 		if meanClustered(m.groups)-meanClustered(x) < gain+plain {
 			near = append(near, kind)
 			m.nulls[kind] = m.nulls[kind][:draws]
@@ -62,9 +63,8 @@ func (m *measurement) measure(ctx context.Context) error {
 // doubtful reports whether to repeat the judgement: the figures vary much, and the rows are neither certainly more clustered than
 // null data nor less.
 func (m *measurement) doubtful() bool {
-	excess := m.gain() / m.deviation()
-	return (m.Rows <= fewRows || m.options.Clusters <= fewClusters) && excess > 0 && excess < certain &&
-		!(m.Dimension < flat && m.Curved())
+	excess, varies := m.gain()/m.deviation(), m.Rows <= fewRows || m.options.Clusters <= fewClusters || m.Dimension < flat
+	return varies && excess > 0 && excess < certain && !(m.Dimension < flat && m.Curved())
 }
 
 // first measures the rows, one draw of each kind of null data, and the agreement of the views.

@@ -12,7 +12,7 @@ const (
 	// enough is the Excess from which the rows are more clustered than null data, and enoughRepeated after a repetition, where
 	// figures vary less.
 	enough, enoughRepeated = 1.5, 1.1
-	// sure is the Excess from which the clusters may be clear.
+	// sure is the Excess from which the clusters may be clear, and may be of one view alone: below it, views must agree.
 	sure = 3
 	// certain is the Excess from which a judgement on few rows is not repeated.
 	certain = 4
@@ -27,7 +27,7 @@ const (
 	flat, surface = 3, 1.8
 	// thin and sparse are the contrast of borders and the sparsity that distinguish clusters from a curve or a surface. thinOfFew
 	// is the contrast for rows that are too few for a local dimension.
-	thin, sparse, thinOfFew = 1.7, 0.3, 1.5
+	thin, sparse, thinOfFew = 1.7, 0.35, 1.5
 	// Clear clusters have at least this stability and contrast.
 	clearStability, clearContrast = 0.5, 0.5
 	// From this stability and contrast on, clusters are clear even if null data vary much, as with two or three clusters.
@@ -77,6 +77,11 @@ func (r *Result) contrast() float64 {
 	return math.Log((min(r.Normal.Border, r.Uniform.Border, r.Shuffled.Border) + least) / (r.Data.Border + least))
 }
 
+// agrees reports whether clusters of single views agree more than in each kind of null data, or there is one view.
+func (r *Result) agrees() bool {
+	return r.views < 2 || r.Data.Agreement > max(r.Normal.Agreement, r.Uniform.Agreement, r.Shuffled.Agreement)
+}
+
 // Curved reports whether the rows seem to lie on a curve or a surface without gaps, or may do so where they are too few to know.
 // Then the rows have no clusters, however stable.
 func (r *Result) Curved() bool {
@@ -95,7 +100,7 @@ func (r *Result) judge() score.Judgement {
 		least = enoughRepeated
 	}
 	switch {
-	case r.Excess < least || r.Curved():
+	case r.Excess < least || r.Excess < sure && !r.agrees() || r.Curved():
 		return score.StructureNone
 	case r.Data.Stability >= distinctStability && contrast >= distinctContrast,
 		r.Excess >= sure && r.Data.Stability >= clearStability && contrast >= clearContrast:

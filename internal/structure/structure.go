@@ -10,7 +10,8 @@
 //     density near 0, a cut through evenly spread rows about 1.
 //   - Sparsity is the rank correlation between a sample's nearness to a border and the distance of its neighbours. It is positive
 //     if rows thin out towards the borders; on an even curve it is 0.
-//   - Agreement is the mean adjusted Rand index between the clusters of single views.
+//   - Agreement is the mean adjusted Rand index between the clusters of single views. Weak clusters of several views need more of
+//     it than null data have.
 //   - Dimension is the number of coordinates that the rows have locally. A curve has about 1, a surface 2.
 //
 // Stable halves do not prove clusters: along a line, or on a few normal factors, halves agree without clusters. So stability,
@@ -93,6 +94,7 @@ type Result struct {
 	Dimension float64 // of the data
 	Excess    float64 // standard deviations of null data by which the rows are more clustered; see rule.go
 
+	views    int // that vary
 	trials   []trial
 	groups   []Figures           // means over as many splits of the rows as each null data has
 	repeated bool                // with more splits
@@ -132,6 +134,7 @@ func Judge(ctx context.Context, views []view.View, o Options) (*Result, error) {
 	if err != nil || len(sets) == 0 {
 		return out, err
 	}
+	out.views = len(sets)
 	all := joined(sets)
 	null, err := newNull(ctx, all, views, o)
 	if err != nil {

@@ -184,18 +184,22 @@ func TestWorkersDoNotMatter(t *testing.T) {
 	}
 }
 
-// A judgement in doubt is repeated on few rows, and with more splits of the rows alone for few clusters, and not otherwise.
+// A judgement in doubt is repeated on few rows, with more splits of the rows alone for few clusters and few dimensions, and not
+// otherwise.
 func TestDoubtIsRepeated(t *testing.T) {
 	for _, c := range []struct {
 		n, k     int
 		distance float64
+		columns  [2]int
+		seed     uint64
 		repeated bool
 		groups   int
 	}{
-		{150, 3, 3, true, moreGroups}, {220, 3, 3, true, moreGroups * moreSplits / drawSplits},
-		{220, 4, 2.4, false, splits / drawSplits},
+		{150, 3, 3, [2]int{30, 20}, 4, true, moreGroups}, {220, 3, 3, [2]int{30, 20}, 4, true, moreGroups * moreSplits / drawSplits},
+		{220, 4, 2.4, [2]int{30, 20}, 4, false, splits / drawSplits},
+		{220, 6, 3, [2]int{2, 2}, 1, true, moreGroups * moreSplits / drawSplits},
 	} {
-		views := planted(rand.New(rand.NewPCG(3, 4)), c.n, c.k, c.distance, 30, 20)
+		views := planted(rand.New(rand.NewPCG(3, c.seed)), c.n, c.k, c.distance, c.columns[:]...)
 		var first *Result
 		for _, workers := range []int{1, 4} {
 			o := options(c.k, 1)
