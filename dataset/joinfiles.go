@@ -153,6 +153,8 @@ func (p *plan) apply(j *join, with []*source) error {
 	for k, s := range with {
 		p.rowsOf[s] = j.rows[k]
 		p.leaveStrangers(s)
+	}
+	for k, s := range with {
 		origin := s.ids.origin()
 		switch lacks := len(j.lack[k]); {
 		case lacks > 0:
