@@ -13,9 +13,6 @@ import (
 func (p *plan) chooseIDs() error {
 	found := false
 	for _, s := range p.sources {
-		if s.role == roleMask && s.csv {
-			continue // its columns are known
-		}
 		v, err := p.idsOf(s)
 		if err != nil {
 			return err
