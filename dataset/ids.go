@@ -373,7 +373,7 @@ func (j *join) compare(k int) {
 		}
 	}
 	j.same = j.same && !j.moved[k] && kept == len(j.ids)
-	if !j.moved[k] && len(j.rows[k]) == len(j.ids) {
+	if !j.moved[k] && kept == len(j.ids) && kept == len(j.rows[k]) {
 		j.rows[k] = nil
 	}
 }

@@ -179,6 +179,18 @@ func TestJoinErrors(t *testing.T) {
 	wantError(t, err, "c.csv has none", "has ids in column id", "Options.IDs none")
 	_, err = Open(context.Background(), write(t, "a.csv", a, "labels.csv", "id,kind\np1,k\np2,l\n"), Options{})
 	wantError(t, err, "labels.csv", "lacks 1 of the 3", "p3")
+	// Rows of no sample, as many rows as samples or not: the report lists them beside the error of this file or another.
+	for _, b := range []string{a, "id,w\np1,10\np2,20\n"} {
+		r, err := Inspect(context.Background(), write(t, "a.csv", a, "b.csv", strings.Replace(b, "x", "w", 1), "labels.csv",
+			"id,kind\np1,k\np2,l\np9,k\n"), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantError(t, r.Problem, "lacks 1 of the 3", "p3")
+		if !strings.Contains(r.String(), "1 rows (p9)") {
+			t.Error(r)
+		}
+	}
 	// What ids count are ids, and no labels.
 	_, err = Open(context.Background(), write(t, "a.csv", "id,x\n1,1\n2,2\n3,3\n", "b.csv", "w,z\n1,2\n3,4\n"), Options{})
 	wantError(t, err, "of other numbers than the ids: a 3×1, b 2×2, with 3 ids")

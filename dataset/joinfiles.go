@@ -13,9 +13,6 @@ import (
 func (p *plan) chooseIDs() error {
 	found := false
 	for _, s := range p.sources {
-		if s.role == roleMask {
-			continue
-		}
 		v, err := p.idsOf(s)
 		if err != nil {
 			return err
@@ -153,6 +150,8 @@ func (p *plan) apply(j *join, with []*source) error {
 	for k, s := range with {
 		p.rowsOf[s] = j.rows[k]
 		p.leaveStrangers(s)
+	}
+	for k, s := range with {
 		origin := s.ids.origin()
 		switch lacks := len(j.lack[k]); {
 		case lacks > 0:

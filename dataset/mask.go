@@ -147,9 +147,9 @@ func (p *plan) readGivenMask() ([][]bool, error) {
 // readPresent turns the matrix of zeros and ones of the plan, samples by views, into a mask.
 func (p *plan) readPresent() ([][]bool, error) {
 	v, views := p.mask, len(p.views)
-	rows := identity(p.n) // the sample of each row, −1 without
-	if s := p.of[v]; s != nil && s.role == roleMask && p.rowsOf[s] != nil {
-		rows = p.rowsOf[s]
+	rows := p.rowsOf[p.of[v]] // the sample of each row, −1 without
+	if len(rows) < p.n {      // nil, or of a file of views that lacks samples
+		rows = identity(p.n)
 	}
 	if err := v.checkMask(len(rows), p.n, views); err != nil {
 		return nil, err

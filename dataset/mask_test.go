@@ -82,3 +82,37 @@ func TestMaskFile(t *testing.T) {
 		})
 	}
 }
+
+// TestMaskOfArrays: the rows of a mask in a file of arrays belong to the samples that the ids of that file name.
+func TestMaskOfArrays(t *testing.T) {
+	file := func(name string, arrays ...Array) string {
+		path := filepath.Join(t.TempDir(), name)
+		if err := writeBytes(path, npzBytes(t, true, arrays...)); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	x, w := Array{"X0", []int{3, 2}, []int{1, 2, 3, 4, 5, 6}}, Array{"X1", []int{3, 2}, []int{1, 2, 3, 4, 5, 6}}
+	present := Array{"present", []int{3, 2}, []int{0, 1, 1, 1, 1, 0}} // of samples 9, 7 and 8
+	ids, other := Array{"id", nil, []int{7, 8, 9}}, Array{"id", nil, []int{9, 7, 8}}
+	first := file("a.npz", x, ids)
+	for name, c := range map[string]struct {
+		paths []string
+		mask  string
+	}{
+		"beside a view":       {paths: []string{first, file("b.npz", w, present, other)}},
+		"in a file of a mask": {paths: []string{first, file("b.npz", w, ids)}, mask: file("mask.npz", present, other)},
+	} {
+		s, err := Open(context.Background(), c.paths, Options{MaskFile: c.mask})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if got := fmt.Sprint(s.Present); got != "[[true true] [true false] [false true]]" {
+			t.Errorf("%s: present %s", name, got)
+		}
+	}
+	_, err := Open(context.Background(), []string{file("a.npz", x, w)}, Options{MaskFile: file("mask.npz", present, other)})
+	wantError(t, err, "mask.npz: has ids in column id, and ", "a.npz has none")
+	_, err = Open(context.Background(), []string{file("a.npz", Array{"X0", []int{4, 1}, []int{1, 2, 3, 4}},
+		Array{"id", nil, []int{7, 8, 9, 5}}), file("b.npz", w, present, other)}, Options{})
+	wantError(t, err, "b.npz", "present", "3×2", "4×2")
+}
