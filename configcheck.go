@@ -92,8 +92,8 @@ func checkValues(c *Config) (errs []error) {
 func checkSolver(c *Config) (errs []error) {
 	o := c.Optimizer
 	if o.Solver = nil; !reflect.ValueOf(o).IsZero() {
-		errs = append(errs, errors.New("largemvc: Optimizer.Solver excludes the other fields of Optimizer, which are of Adam: "+
-			"leave them out and set up the solver in Solver"))
+		errs = append(errs, errors.New("largemvc: Optimizer.Solver is set, and other fields of Optimizer too: these are "+
+			"settings of Adam; leave them zero and give the solver its settings where Solver makes it"))
 	}
 	if c.Checkpoint.Path != "" {
 		errs = append(errs, errors.New("largemvc: a checkpoint cannot hold the state of Optimizer.Solver: leave out "+

@@ -244,6 +244,16 @@ func TestFitErrors(t *testing.T) {
 		"extra loss panics": {good, Config{Clusters: 2, ExtraLoss: func(net Network) (*Node, error) {
 			return must(gorgonia.Mul(must(net.H(1)), must(net.H(2)))), nil
 		}}, []string{"extra loss"}},
+		"extra loss with a constant of another type": {
+			good, Config{Clusters: 2, ExtraLoss: func(net Network) (*Node, error) {
+				h, err := net.H(1)
+				if err != nil {
+					return nil, err
+				}
+				return gorgonia.Mul(must(gorgonia.Mean(h)), gorgonia.NewConstant(3.0))
+			}},
+			[]string{"extra loss", "must have the element type float32"},
+		},
 		"extra loss of n×m": {
 			good, Config{Clusters: 2, ExtraLoss: func(net Network) (*Node, error) { return net.H(1) }},
 			[]string{"extra loss"},
