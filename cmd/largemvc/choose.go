@@ -19,8 +19,8 @@ import (
 
 const aboutChoose = `Usage: largemvc choose FILE… -from 2 -to 20 [flags]
 
-Fits every number of clusters of a range several times and prints figures that need no classes. It suggests a number and
-gives the reasons, or says that no number stands out. For each number it takes the time of several fits.
+Fits each number of clusters from -from to -to several times, and prints measures that need no classes. Suggests a number
+and gives the reasons, or reports that no number stands out. Each number takes the time of several fits.
 `
 
 // chooseOptions holds the flags of choose.
@@ -39,24 +39,24 @@ func chooseFlags(o *chooseOptions) *flags {
 	o.sparse = dataset.SparseIfSmaller
 	f.group("Data")
 	f.data = &o.data
-	f.value(paths{&o.data}, "data", "`FILE` or folder with the data, like an argument; - is standard input. Repeat it for one "+
-		"file a view")
+	f.value(paths{&o.data}, "data", "`FILE` or folder with the data, the same as an argument; - is standard input. Repeat it "+
+		"to give one file per view")
 	o.dataFlags(f)
 	o.prepareFlags(f)
 	f.group("Fits")
 	f.int(&o.from, "from", 2, "`C`, the lowest number of clusters")
 	f.int(&o.to, "to", 20, "`C`, the highest number of clusters")
-	f.string(&o.known, "known", "`FILE|NAME`, the known labels of some samples, as in fit -known. Numbers below the number of "+
-		"their classes\nare left out; none by default")
-	f.int(&o.seeds, "seeds", 3, "`N` fits of each number, from the seeds SEED, SEED+1, …")
+	f.string(&o.known, "known", "`FILE|NAME` with the known labels of some samples, as in fit -known. Numbers of clusters "+
+		"below the number of their\nclasses are not tried; none by default")
+	f.int(&o.seeds, "seeds", 3, "`N` fits for each number of clusters, with the seeds SEED, SEED+1, …")
 	f.int(&c.Epochs, "epochs", 30, "`N`, the number of optimiser steps of each fit")
-	f.value(among(&o.preset, "default", "paper"), "preset", "preset of the fits: `default|paper`. The loss is "+
-		"comparable between numbers of clusters only with default")
+	f.value(among(&o.preset, "default", "paper"), "preset", "preset of the fits: `default|paper`. Only with default can the "+
+		"losses of different numbers of clusters be compared")
 	f.Uint64Var(&c.Seed, "seed", 0, "`SEED` of all random numbers; equal seeds give equal results on any number of cores")
 	f.added("seed")
 	f.int(&c.Machine.Workers, "workers", 0, "`N` threads; 0: all cores")
 	f.group("Result")
-	f.output(&o.figure, "figure", "`FILE` for a drawing of the figures, as SVG; none by default")
+	f.output(&o.figure, "figure", "`FILE` for a plot of the measures (SVG); none by default")
 	f.bool(&o.json, "json", "print one JSON object instead of the table; unknown values are null")
 	f.bool(&o.quiet, "quiet", "show no progress on standard error")
 	f.first("largemvc choose -data mydata.mat -from 2 -to 20 -figure choose.svg",

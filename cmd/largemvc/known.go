@@ -11,9 +11,9 @@ import (
 )
 
 // aboutKnown is the help of -known.
-const aboutKnown = "`FILE|NAME`, the known labels of some samples (docs/known.md). FILE: a table with their ids, or with their " +
-	"numbers\nin a column sample, and their labels; NAME: a column of the data file, empty where the label is not known. " +
-	"Then all samples\nget a class, in -out, -json and the model; none by default"
+const aboutKnown = "`FILE|NAME` with the known labels of some samples (docs/known.md). FILE: a table with ids, or a column sample\n" +
+	"with their numbers, and labels; NAME: a column of the data file, empty where the label is not known. Every sample\n" +
+	"then gets a class in -out, -json and the model; none by default"
 
 // check finds out whether -known is a file or a column. A column is no feature of the data.
 func (k *knownOptions) check(command string, d *dataOptions) error {
