@@ -63,8 +63,8 @@ func TestConfigInJSON(t *testing.T) {
 	for want, c := range map[string]Config{
 		"Noise is a *largemvc.otherNoise":            {Noise: &otherNoise{Strength: 2}},
 		"Represent is a nil *largemvc.SoftThreshold": {Represent: (*SoftThreshold)(nil)},
-		"Start has": {Start: StartPoint{H: mat.NewDense(1, 1, nil)}},
-		"ExtraLoss": {ExtraLoss: func(Network) (*gorgonia.Node, error) { return nil, nil }},
+		"Start cannot": {Start: StartPoint{H: mat.NewDense(1, 1, nil)}},
+		"ExtraLoss":    {ExtraLoss: func(Network) (*gorgonia.Node, error) { return nil, nil }},
 	} {
 		if text, err := json.Marshal(c); err == nil || !strings.Contains(err.Error(), "largemvc: "+want) {
 			t.Errorf("%s, %v, want an error that says %q", text, err, want)

@@ -139,7 +139,7 @@ func TestEnvErrors(t *testing.T) {
 		},
 		{
 			"no anchors", Env{G: gorgonia.NewGraph()}, data,
-			StartPoint{Anchors: []mat.Matrix{new(mat.Dense), new(mat.Dense)}}, "0 anchors",
+			StartPoint{Anchors: []mat.Matrix{new(mat.Dense), new(mat.Dense)}}, "the starting anchors have 0 rows",
 		},
 		{
 			"anchors with NaN", Env{G: gorgonia.NewGraph()}, data, StartPoint{Anchors: []mat.Matrix{p, nan}},

@@ -226,7 +226,7 @@ func (s StartPoint) states() int {
 // check compares the sizes with those of e and looks for entries that are not finite in its type.
 func (s StartPoint) check(e Env, encoded bool) error {
 	if e.Anchors < 1 {
-		return fmt.Errorf("largemvc: %d anchors", e.Anchors)
+		return fmt.Errorf("largemvc: the starting anchors have %d rows, want at least 1", e.Anchors)
 	}
 	for v, p := range s.Anchors {
 		columns := e.Dims[v]
@@ -247,7 +247,7 @@ func (s StartPoint) check(e Env, encoded bool) error {
 	case s.E == nil:
 		return nil
 	case len(s.E) != e.Views:
-		return fmt.Errorf("largemvc: starting E for %d views, data of %d", len(s.E), e.Views)
+		return fmt.Errorf("largemvc: StartPoint.E has %d matrices, want one (n×d_v) for each of the %d views", len(s.E), e.Views)
 	case encoded:
 		return errors.New("largemvc: a starting E is for views, not for the codes of an Encoder: leave out StartPoint.E")
 	}
@@ -303,7 +303,7 @@ func checkLearnables(g *gorgonia.ExprGraph, prefix string, of tensor.Dtype, modu
 			case learnedName(prefix, n) == "":
 				return fmt.Errorf("largemvc: %s has no name", what)
 			case names[n.Name()]:
-				return fmt.Errorf("largemvc: %s has the name of another, %q: Env.Name makes names", what, n.Name())
+				return fmt.Errorf("largemvc: %s has the name of another, %q: make a new name with Env.Name", what, n.Name())
 			}
 			names[n.Name()] = true
 		}

@@ -142,9 +142,9 @@ func TestFitErrors(t *testing.T) {
 		},
 		"both starts": {
 			good, Config{Clusters: 1, StartLabels: make([]int, 10), Start: StartPoint{Anchors: make([]mat.Matrix, 2)}},
-			[]string{"exclude"},
+			[]string{"are both set"},
 		},
-		"few start labels": {good, Config{Clusters: 2, StartLabels: make([]int, 9)}, []string{"9 StartLabels", "10"}},
+		"few start labels": {good, Config{Clusters: 2, StartLabels: make([]int, 9)}, []string{"StartLabels has 9 labels", "10"}},
 		"wrong start label": {
 			good, Config{Clusters: 2, StartLabels: []int{0, 0, 0, 2, 0, 0, 0, 0, 0, 0}},
 			[]string{"StartLabels[3] is 2"},

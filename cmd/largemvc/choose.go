@@ -119,7 +119,7 @@ func runChoose(ctx context.Context, args []string, stdout, stderr io.Writer) err
 		return err
 	}
 	if o.to >= in.samples {
-		return usagef("choose: -to is %d, and there are %d samples", o.to, in.samples)
+		return usagef("choose: -to is %d, want less than the number of samples, %d", o.to, in.samples)
 	}
 	if _, err := o.knownOptions.read(ctx, &o.dataOptions, in); err != nil {
 		return err
@@ -141,7 +141,8 @@ func runChoose(ctx context.Context, args []string, stdout, stderr io.Writer) err
 		stdout = stderr
 	}
 	if ctx.Err() != nil {
-		err = fmt.Errorf("cancelled after %d of %d numbers of clusters; this is what they say", len(found.Choices), o.to-o.from+1)
+		err = fmt.Errorf("cancelled after %d of %d numbers of clusters; the table has only "+
+			"these", len(found.Choices), o.to-o.from+1)
 	}
 	return errors.Join(failed, o.print(stdout, in, found, time.Since(began)), err)
 }
@@ -239,7 +240,7 @@ func (c *chosen) table(w io.Writer) error {
 	case c.Clear:
 		fmt.Fprintf(w, "suggested: %d clusters\n", c.Suggested)
 	default:
-		fmt.Fprintf(w, "nothing stands out; if one number must be named, %d clusters\n", c.Suggested)
+		fmt.Fprintf(w, "no number stands out; the best guess is %d clusters\n", c.Suggested)
 	}
 	for _, r := range c.Reasons {
 		fmt.Fprintf(w, "  %s\n", r)
@@ -253,13 +254,13 @@ func (c *chosen) table(w io.Writer) error {
 		}
 	}
 	if c.Classes != nil {
-		fmt.Fprintf(w, "  the data have %d classes, which had no part in this\n", *c.Classes)
+		fmt.Fprintf(w, "  the data have %d classes, which were not used\n", *c.Classes)
 	}
-	_, err := fmt.Fprintf(w, "\nloss: low is good; structure: what clusters there are more than in noise;\n"+
-		"halves, of noise: how far clusters of two halves of the samples agree (ARI); seeds: the same of several fits;\n"+
-		"gap share: of the squared eigengaps of five graphs, of 5 to 20 neighbours; "+
-		"eigengap: of the fit's graph; silhouette: of the views;\n"+
-		"smallest: the samples in the smallest cluster. It took %.3g s.\n", c.Seconds)
+	_, err := fmt.Fprintf(w, "\nloss: lower is better; structure: whether there are clusters, in comparison with "+
+		"noise;\nhalves: agreement (ARI) of the clusters of two halves of the samples; of noise: the same for noise; seeds: of "+
+		"several fits;\ngap share: share of the squared eigengaps, of five graphs with 5 to 20 neighbours; eigengap: in the "+
+		"graph of the fit; silhouette: of the views;\nsmallest: the samples in the smallest cluster. It took %.3g "+
+		"s.\n", c.Seconds)
 	return err
 }
 

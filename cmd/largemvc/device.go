@@ -80,7 +80,7 @@ func runDevice(ctx context.Context, args []string, stdout, _ io.Writer) error {
 func gib(bytes int64) float64 { return float64(bytes) / (1 << 30) }
 
 // errSelftest says that a device computes something wrong.
-var errSelftest = errors.New("the GPU computes something wrong: please report the lines above, and use -device cpu")
+var errSelftest = errors.New("the GPU computes wrong results: please report the lines above, and use -device cpu")
 
 // selftest runs the kernels on the device and prints what is found.
 func selftest(ctx context.Context, o *deviceOptions, stdout io.Writer) error {

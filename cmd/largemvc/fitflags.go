@@ -60,8 +60,8 @@ func fitFlags(o *fitOptions) *flags {
 		"to give one file per view")
 	o.dataFlags(f)
 	o.prepareFlags(f)
-	o.diskFlags(f, "the state of each sample\nstays in memory. Without neighbours it is computed again in every pass if -max-memory has no room for it.\n"+
-		"-set FitSamples=N trains on a part")
+	o.diskFlags(f, "the state of each sample\nstays in memory. Without neighbours it is computed again in "+
+		"every pass if -max-memory has no room for it.\n-set FitSamples=N trains on a part")
 	f.output(&o.out, "out", aboutLabels+"remoteness (distance from other samples, 1 is typical), and with -known class and "+
 		"class_confidence;\n- is standard output; none by default")
 	f.value(among(&o.outliers, "keep", "mark"), "outliers", "labels of samples that fit no cluster, in -out and -json: "+
@@ -195,7 +195,7 @@ func (o *fitOptions) check() error {
 // checkJudged refuses what needs the judgement of the structure where there is none.
 func (o *fitOptions) checkJudged() error {
 	if o.config.NoStructure && (o.memberships != "" || o.outliers == "mark") {
-		return usagef("fit: -memberships and -outliers mark need the judgement that -set NoStructure=true leaves out")
+		return usagef("fit: -memberships and -outliers mark cannot be given with -set NoStructure=true: leave it out")
 	}
 	return nil
 }

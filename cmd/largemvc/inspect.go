@@ -146,7 +146,7 @@ func (o *inspectOptions) count(r *dataset.Report) (clusters int, from string) {
 	case len(r.Classes) > 0:
 		return len(r.Classes), "the number of classes"
 	}
-	return min(10, r.Samples), "a guess: there are no labels, say -clusters"
+	return min(10, r.Samples), "a guess, because there are no labels: give -clusters"
 }
 
 // fitCommand is the command that fits AnnData or MuData, with the paths of its views; empty for other files.
@@ -179,13 +179,13 @@ func (o *inspectOptions) suggest(w io.Writer, r *dataset.Report) error {
 	c := largemvc.Config{Clusters: clusters, Machine: machine.Options{Overwrite: !sparse}}
 	m, err := c.EstimateMemory(sizes)
 	if err != nil {
-		_, err = fmt.Fprintf(w, "a fit is refused: %s\n", oneLine(err))
+		_, err = fmt.Fprintf(w, "a fit would fail: %s\n", oneLine(err))
 		return err
 	}
 	if sparse { // Its views are not overwritten, and take what they take.
 		m.Total, m.Views = m.Total+r.Bytes, m.Views+r.Bytes
 	}
-	_, err = fmt.Fprintf(w, "memory of a fit: about %v for %s (%s),\nbeside some 20 MiB of the program itself\n", m,
+	_, err = fmt.Fprintf(w, "memory of a fit: about %v for %s (%s),\nand about 20 MiB for the program itself\n", m,
 		count(clusters, "cluster"), from)
 	return err
 }

@@ -11,8 +11,9 @@ import (
 )
 
 // aboutLabels says what is in the first columns of a file of labels.
-const aboutLabels = "`FILE` for the labels. .npy: the labels alone; .h5ad, .h5mu: a copy of the data with them; .parquet, or CSV " +
-	"with any\nother name: a table with the ids (if the data have ids), sample (from 0), label, confidence (0 to 1; docs/trust.md),\n"
+const aboutLabels = "`FILE` for the labels. .npy: the labels alone; .h5ad, .h5mu: a copy of the data with them; .parquet, or " +
+	"CSV with any\nother name: a table with the ids (if the data have ids), sample (from 0), label, confidence (0 to 1; " +
+	"docs/trust.md),\n"
 
 // figure is a column of numbers about the samples; it is left out if it has none.
 type figure struct {
@@ -73,8 +74,8 @@ func arrayHead(kind, shape string) string {
 }
 
 // aboutTrust says what is in a file of the trust in the rows of views.
-const aboutTrust = ", CSV or .parquet: the ids (if the data have ids), sample (from 0), for each\nview the probability that its " +
-	"row belongs to the sample, and suspect, the view with the lowest;\n- is standard output; none by default"
+const aboutTrust = ", CSV or .parquet: the ids (if the data have ids), sample (from 0), for each\nview the probability that " +
+	"its row belongs to the sample, and suspect, the view with the lowest;\n- is standard output; none by default"
 
 // writeTrust writes it, where it was asked for.
 func writeTrust(stdout io.Writer, out *output, in *input, trust [][]float64) error {

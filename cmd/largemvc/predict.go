@@ -181,7 +181,7 @@ func (o *predictOptions) checkFlags(stdout io.Writer, files *predictOutputs) err
 		return err
 	}
 	if o.rows.hi > 0 && !o.fromDisk {
-		return usagef("predict: -rows is for -from-disk")
+		return usagef("predict: -rows needs -from-disk")
 	}
 	return o.checkDisk("predict", map[string]bool{"report": o.report != "", "match-features": o.match})
 }

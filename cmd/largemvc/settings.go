@@ -164,7 +164,7 @@ func (f *flags) unknown(name string) error {
 		return fmt.Errorf("%s has no value here: give %s", name, own)
 	}
 	if slices.Contains(forPrograms, name) {
-		return fmt.Errorf("%s is for programs", name)
+		return fmt.Errorf("%s can be set only in a Go program", name)
 	}
 	words := map[string]string{}
 	f.VisitAll(func(fl *flag.Flag) { words[fl.Name] = fl.Name })
