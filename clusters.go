@@ -52,7 +52,7 @@ func (c *Clustering) setNotes(group *ranks.Group, views []view.View) error {
 	joint, err := view.WeakestJoint(group, views)
 	if err == nil && float64(joint.Both) < fewJoin*float64(joint.Of) {
 		c.Notes = append(c.Notes, joint.Text(views)+
-			": little joins these views, and clusters may follow which of them a sample has")
+			": so few samples connect these views that clusters may follow which views a sample has")
 	}
 	return withName(err)
 }

@@ -63,8 +63,8 @@ func TestConfigInJSON(t *testing.T) {
 	for want, c := range map[string]Config{
 		"Noise is a *largemvc.otherNoise":            {Noise: &otherNoise{Strength: 2}},
 		"Represent is a nil *largemvc.SoftThreshold": {Represent: (*SoftThreshold)(nil)},
-		"Start has": {Start: StartPoint{H: mat.NewDense(1, 1, nil)}},
-		"ExtraLoss": {ExtraLoss: func(Network) (*gorgonia.Node, error) { return nil, nil }},
+		"Start cannot": {Start: StartPoint{H: mat.NewDense(1, 1, nil)}},
+		"ExtraLoss":    {ExtraLoss: func(Network) (*gorgonia.Node, error) { return nil, nil }},
 	} {
 		if text, err := json.Marshal(c); err == nil || !strings.Contains(err.Error(), "largemvc: "+want) {
 			t.Errorf("%s, %v, want an error that says %q", text, err, want)
@@ -357,8 +357,8 @@ func TestTypedNils(t *testing.T) {
 			return new(LargeMvCNet).Build(Env{G: gorgonia.NewGraph()}, data,
 				StartPoint{Anchors: []mat.Matrix{stuckMatrix{good.Slice(0, 2, 0, 2)}}})
 		}, "largemvc: row 1, column 0 of the starting anchors of view 0 cannot be read: panic: no such row"},
-		"module without a graph":  {func() error { return new(SoftThreshold).Init(Env{}) }, "largemvc: no graph in Env.G"},
-		"module without a graph,": {func() error { return new(RowShrink).Init(Env{}) }, "largemvc: no graph in Env.G"},
+		"module without a graph":  {func() error { return new(SoftThreshold).Init(Env{}) }, "largemvc: Env.G is nil"},
+		"module without a graph,": {func() error { return new(RowShrink).Init(Env{}) }, "largemvc: Env.G is nil"},
 		"module without a type": {func() error {
 			return new(SoftThreshold).Init(Env{G: gorgonia.NewGraph()})
 		}, "largemvc: Env.Of is neither"},

@@ -92,8 +92,8 @@ func checkValues(c *Config) (errs []error) {
 func checkSolver(c *Config) (errs []error) {
 	o := c.Optimizer
 	if o.Solver = nil; !reflect.ValueOf(o).IsZero() {
-		errs = append(errs, errors.New("largemvc: Optimizer.Solver excludes the other fields of Optimizer, which are of Adam: "+
-			"leave them out and set up the solver in Solver"))
+		errs = append(errs, errors.New("largemvc: Optimizer.Solver is set, and other fields of Optimizer too: these are "+
+			"settings of Adam; leave them zero and give the solver its settings where Solver makes it"))
 	}
 	if c.Checkpoint.Path != "" {
 		errs = append(errs, errors.New("largemvc: a checkpoint cannot hold the state of Optimizer.Solver: leave out "+
@@ -247,8 +247,8 @@ func checkNeighbors(c *Config) (errs []error) {
 	case h.Neighbors == None && c.Preprocess == PreprocessBoth:
 		errs = append(errs, errors.New("largemvc: PreprocessBoth needs neighbours (Neighborhood)"))
 	case h.Neighbors != None && (c.Start.Anchors != nil || c.Start.free()):
-		errs = append(errs, errors.New("largemvc: Start needs Neighborhood.Neighbors: None: with neighbours the network's "+
-			"inputs have coordinates of their own"))
+		errs = append(errs, errors.New("largemvc: Start needs Neighborhood.Neighbors: None: with neighbours the inputs of the "+
+			"network are not the views"))
 	}
 	return errs
 }
@@ -287,10 +287,10 @@ func startsBelowZero(name string, value float64, unconstrained bool) error {
 // checkGivenStart reports what is wrong with given labels and anchors.
 func checkGivenStart(c *Config, n int, views []View) (errs []error) {
 	if c.StartLabels != nil && c.Start.Anchors != nil {
-		errs = append(errs, errors.New("largemvc: StartLabels and Start.Anchors exclude each other"))
+		errs = append(errs, errors.New("largemvc: StartLabels and Start.Anchors are both set: leave out one of them"))
 	}
 	if c.StartLabels != nil && len(c.StartLabels) != n && c.Machine.Comm == nil { // joinRanks has compared those of a rank
-		errs = append(errs, fmt.Errorf("largemvc: %d StartLabels for %d samples", len(c.StartLabels), n))
+		errs = append(errs, fmt.Errorf("largemvc: StartLabels has %d labels for %d samples", len(c.StartLabels), n))
 	}
 	for i, l := range c.StartLabels {
 		if l < 0 || l >= c.Anchors {

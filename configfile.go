@@ -99,15 +99,15 @@ type configText struct {
 func (c Config) MarshalJSON() ([]byte, error) {
 	var errs []error
 	if c.Start.free() || c.Start.Anchors != nil {
-		errs = append(errs, errors.New("largemvc: Start has no form in JSON: leave it out, and set it again after reading"))
+		errs = append(errs, errors.New("largemvc: Start cannot be written to JSON: leave it out, and set it again after reading"))
 	}
 	if c.ExtraLoss != nil {
-		errs = append(errs, errors.New("largemvc: ExtraLoss has no form in JSON: leave it out, and set it again after "+
+		errs = append(errs, errors.New("largemvc: ExtraLoss cannot be written to JSON: leave it out, and set it again after "+
 			"reading"))
 	}
 	if c.Optimizer.Solver != nil {
-		errs = append(errs, errors.New("largemvc: Optimizer.Solver has no form in JSON: leave it out, and set it again after "+
-			"reading"))
+		errs = append(errs, errors.New("largemvc: Optimizer.Solver cannot be written to JSON: leave it out, and set it again "+
+			"after reading"))
 	}
 	out := configText{plainConfig: plainConfig(c)}
 	for i, to := range []*json.RawMessage{&out.Represent, &out.Noise, &out.Anchor} {
@@ -119,8 +119,8 @@ func (c Config) MarshalJSON() ([]byte, error) {
 			errs = append(errs, fmt.Errorf("largemvc: %s is a nil %T", moduleNames[i], m))
 			continue
 		case !stock(m):
-			errs = append(errs, fmt.Errorf("largemvc: %s is a %T, which is not from this package and has no form in JSON: "+
-				"leave it out, and set it again after reading", moduleNames[i], m))
+			errs = append(errs, fmt.Errorf("largemvc: %s is a %T, which is not from this package and cannot be written to "+
+				"JSON: leave it out, and set it again after reading", moduleNames[i], m))
 			continue
 		}
 		saved, err := saveModule(i, m)
@@ -144,7 +144,7 @@ func (c *Config) UnmarshalJSON(text []byte) error {
 	}
 	for _, given := range []json.RawMessage{in.Start, in.StartAnchors} {
 		if given != nil && string(given) != "null" {
-			return errors.New("largemvc: Start (before: StartAnchors) has no form in JSON: leave it out, and set it after " +
+			return errors.New("largemvc: Start (before: StartAnchors) cannot be read from JSON: leave it out, and set it after " +
 				"reading")
 		}
 	}

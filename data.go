@@ -58,7 +58,7 @@ func NewData(of tensor.Dtype, views []mat.Matrix, present [][]bool) (*Data, erro
 	case tensor.Float64:
 		return copyData[float64](views, present)
 	}
-	return nil, fmt.Errorf("largemvc: data of type %v; Float32 and Float64 are possible", of)
+	return nil, fmt.Errorf("largemvc: the element type is %v, want tensor.Float32 or tensor.Float64", of)
 }
 
 func copyData[T kernel.Float](views []mat.Matrix, present [][]bool) (*Data, error) {

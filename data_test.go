@@ -112,26 +112,26 @@ func TestEnvErrors(t *testing.T) {
 		start StartPoint
 		want  string
 	}{
-		{"no graph", Env{}, data, fine, "no graph"},
-		{"no data", Env{G: gorgonia.NewGraph()}, nil, fine, "no data"},
-		{"empty data", Env{G: gorgonia.NewGraph()}, new(Data), StartPoint{}, "data without views"},
+		{"no graph", Env{}, data, fine, "Env.G is nil"},
+		{"no data", Env{G: gorgonia.NewGraph()}, nil, fine, "data are nil"},
+		{"empty data", Env{G: gorgonia.NewGraph()}, new(Data), StartPoint{}, "data have no views"},
 		{
 			"anchors are a nil pointer", Env{G: gorgonia.NewGraph()}, data,
-			StartPoint{Anchors: []mat.Matrix{(*mat.Dense)(nil), p}}, "no starting anchors for view 0",
+			StartPoint{Anchors: []mat.Matrix{(*mat.Dense)(nil), p}}, "StartPoint.Anchors[0] is nil",
 		},
 		{
 			"H is a nil pointer", Env{G: gorgonia.NewGraph()}, data,
 			StartPoint{Anchors: fine.Anchors, H: (*mat.Dense)(nil)}, "StartPoint.H: nil",
 		},
-		{"layers", Env{G: gorgonia.NewGraph(), Layers: -1}, data, fine, "-1 layers"},
+		{"layers", Env{G: gorgonia.NewGraph(), Layers: -1}, data, fine, "Layers is -1"},
 		{"presence", Env{G: gorgonia.NewGraph(), Present: new(Node)}, data, fine, "Present"},
 		{
 			"anchors of one view", Env{G: gorgonia.NewGraph()}, data, StartPoint{Anchors: []mat.Matrix{p}},
-			"starting anchors for 1 views",
+			"StartPoint.Anchors has 1 matrices, want one (m×d_v) for each of the 2 views",
 		},
 		{
 			"nil anchors", Env{G: gorgonia.NewGraph()}, data, StartPoint{Anchors: []mat.Matrix{p, nil}},
-			"no starting anchors for view 1",
+			"StartPoint.Anchors[1] is nil",
 		},
 		{
 			"anchors of another size", Env{G: gorgonia.NewGraph()}, data,
@@ -139,7 +139,7 @@ func TestEnvErrors(t *testing.T) {
 		},
 		{
 			"no anchors", Env{G: gorgonia.NewGraph()}, data,
-			StartPoint{Anchors: []mat.Matrix{new(mat.Dense), new(mat.Dense)}}, "0 anchors",
+			StartPoint{Anchors: []mat.Matrix{new(mat.Dense), new(mat.Dense)}}, "the starting anchors have 0 rows",
 		},
 		{
 			"anchors with NaN", Env{G: gorgonia.NewGraph()}, data, StartPoint{Anchors: []mat.Matrix{p, nan}},

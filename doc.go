@@ -79,8 +79,9 @@
 //
 // # Two levels
 //
-// Fit, Clustering and Config are the level for users. Below it, Model builds the network in a Gorgonia expression graph. θ, ρ,
-// R and U are learnable nodes. H, P and the trust t of the noise module are nodes with gradients, for custom loss terms:
+// Fit, Clustering and Config are the level for users. Below it, Model builds the network in a Gorgonia expression graph, from the
+// views (NewData) and the first anchors (StartPoint). θ, ρ, R and U are learnable nodes. H, P and the trust t of the noise module
+// are nodes with gradients, for custom loss terms:
 //
 //	net := &largemvc.LargeMvCNet{}
 //	err := net.Build(largemvc.Env{G: graph}, data, start)

@@ -117,7 +117,7 @@ func (e Env) MeanViews(x ...*gorgonia.Node) (*gorgonia.Node, error) {
 func (e Env) usable() error {
 	switch {
 	case e.G == nil:
-		return errors.New("largemvc: no graph in Env.G")
+		return errors.New("largemvc: Env.G is nil: set it to gorgonia.NewGraph()")
 	case e.Of != tensor.Float32 && e.Of != tensor.Float64:
 		return errors.New("largemvc: Env.Of is neither tensor.Float32 nor tensor.Float64")
 	case e.Layers < 1 || e.Views < 1 || e.Anchors < 1:
@@ -132,17 +132,18 @@ func (e Env) usable() error {
 func (e Env) complete(data *Data, start StartPoint, encoded bool) (Env, error) {
 	switch {
 	case e.G == nil:
-		return e, errors.New("largemvc: no graph in Env.G")
+		return e, errors.New("largemvc: Env.G is nil: set it to gorgonia.NewGraph()")
 	case data == nil:
-		return e, errors.New("largemvc: no data")
+		return e, errors.New("largemvc: the data are nil: make them with NewData")
 	case data.Views() == 0:
-		return e, errors.New("largemvc: data without views")
+		return e, errors.New("largemvc: the data have no views: make them with NewData")
 	case e.Layers < 0:
-		return e, fmt.Errorf("largemvc: %d layers", e.Layers)
+		return e, fmt.Errorf("largemvc: Env.Layers is %d, want at least 1, or 0 for the default", e.Layers)
 	case e.Present != nil:
 		return e, errors.New("largemvc: Env.Present is made by Build; give the presence of views to NewData")
 	case len(start.Anchors) != data.Views():
-		return e, fmt.Errorf("largemvc: starting anchors for %d views, data of %d", len(start.Anchors), data.Views())
+		return e, fmt.Errorf("largemvc: StartPoint.Anchors has %d matrices, want one (m×d_v) for each of the %d views",
+			len(start.Anchors), data.Views())
 	}
 	if e.Prefix == "" {
 		e.Prefix = defaultPrefix
@@ -158,7 +159,7 @@ func (e Env) complete(data *Data, start StartPoint, encoded bool) (Env, error) {
 	}
 	for v, p := range start.Anchors {
 		if MatrixView(p).err != nil {
-			return e, fmt.Errorf("largemvc: no starting anchors for view %d", v)
+			return e, fmt.Errorf("largemvc: StartPoint.Anchors[%d] is nil or has no values", v)
 		}
 	}
 	m, _ := start.Anchors[0].Dims()
@@ -204,7 +205,9 @@ func (e Env) claim() error {
 // H and E enter the first layer alone, as H·R and as Z_v = (X_v − E_v)·P_vᵀ. Rows of absent views are ignored. A Predictor begins
 // at H = 0 and E = 0 with new samples, and with the training samples too.
 type StartPoint struct {
-	Anchors []mat.Matrix // anchors P_v of each view (m×d_v)
+	// Anchors are the first anchors P_v of each view (m×d_v); required. A Fit with Epochs: None, Preprocess: None and
+	// Neighborhood.Neighbors: None computes them from an initial clustering: Clustering.Anchors(0, v).
+	Anchors []mat.Matrix
 	H       mat.Matrix   // representation (n×m); nil means zero
 	E       []mat.Matrix // noise E_v of each view (n×d_v); nil means zero
 }
@@ -223,7 +226,7 @@ func (s StartPoint) states() int {
 // check compares the sizes with those of e and looks for entries that are not finite in its type.
 func (s StartPoint) check(e Env, encoded bool) error {
 	if e.Anchors < 1 {
-		return fmt.Errorf("largemvc: %d anchors", e.Anchors)
+		return fmt.Errorf("largemvc: the starting anchors have %d rows, want at least 1", e.Anchors)
 	}
 	for v, p := range s.Anchors {
 		columns := e.Dims[v]
@@ -244,7 +247,7 @@ func (s StartPoint) check(e Env, encoded bool) error {
 	case s.E == nil:
 		return nil
 	case len(s.E) != e.Views:
-		return fmt.Errorf("largemvc: starting E for %d views, data of %d", len(s.E), e.Views)
+		return fmt.Errorf("largemvc: StartPoint.E has %d matrices, want one (n×d_v) for each of the %d views", len(s.E), e.Views)
 	case encoded:
 		return errors.New("largemvc: a starting E is for views, not for the codes of an Encoder: leave out StartPoint.E")
 	}
@@ -300,7 +303,7 @@ func checkLearnables(g *gorgonia.ExprGraph, prefix string, of tensor.Dtype, modu
 			case learnedName(prefix, n) == "":
 				return fmt.Errorf("largemvc: %s has no name", what)
 			case names[n.Name()]:
-				return fmt.Errorf("largemvc: %s has the name of another, %q: Env.Name makes names", what, n.Name())
+				return fmt.Errorf("largemvc: %s has the name of another, %q: make a new name with Env.Name", what, n.Name())
 			}
 			names[n.Name()] = true
 		}

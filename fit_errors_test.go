@@ -142,9 +142,9 @@ func TestFitErrors(t *testing.T) {
 		},
 		"both starts": {
 			good, Config{Clusters: 1, StartLabels: make([]int, 10), Start: StartPoint{Anchors: make([]mat.Matrix, 2)}},
-			[]string{"exclude"},
+			[]string{"are both set"},
 		},
-		"few start labels": {good, Config{Clusters: 2, StartLabels: make([]int, 9)}, []string{"9 StartLabels", "10"}},
+		"few start labels": {good, Config{Clusters: 2, StartLabels: make([]int, 9)}, []string{"StartLabels has 9 labels", "10"}},
 		"wrong start label": {
 			good, Config{Clusters: 2, StartLabels: []int{0, 0, 0, 2, 0, 0, 0, 0, 0, 0}},
 			[]string{"StartLabels[3] is 2"},
@@ -244,6 +244,16 @@ func TestFitErrors(t *testing.T) {
 		"extra loss panics": {good, Config{Clusters: 2, ExtraLoss: func(net Network) (*Node, error) {
 			return must(gorgonia.Mul(must(net.H(1)), must(net.H(2)))), nil
 		}}, []string{"extra loss"}},
+		"extra loss with a constant of another type": {
+			good, Config{Clusters: 2, ExtraLoss: func(net Network) (*Node, error) {
+				h, err := net.H(1)
+				if err != nil {
+					return nil, err
+				}
+				return gorgonia.Mul(must(gorgonia.Mean(h)), gorgonia.NewConstant(3.0))
+			}},
+			[]string{"extra loss", "must have the element type float32"},
+		},
 		"extra loss of n×m": {
 			good, Config{Clusters: 2, ExtraLoss: func(net Network) (*Node, error) { return net.H(1) }},
 			[]string{"extra loss"},

@@ -514,7 +514,7 @@ func TestFitWithSolver(t *testing.T) {
 		config Config
 		want   string
 	}{
-		"rate":       {Config{Optimizer: optim.Options{LearningRate: 0.1, Solver: good}}, "Solver excludes the other fields"},
+		"rate":       {Config{Optimizer: optim.Options{LearningRate: 0.1, Solver: good}}, "leave them zero"},
 		"checkpoint": {Config{Optimizer: optim.Options{Solver: good}, Checkpoint: Checkpoint{Path: "x"}}, "a checkpoint cannot"},
 		"nil":        {Config{Optimizer: optim.Options{Solver: func() gorgonia.Solver { return nil }}}, "it made no solver"},
 		"panic":      {Config{Optimizer: optim.Options{Solver: func() gorgonia.Solver { return panics{} }}}, "no step"},

@@ -26,7 +26,8 @@ func classify(ctx context.Context, r *run, out *Clustering) error {
 		return nil
 	}
 	if out.unfit != nil {
-		out.Notes = append(out.Notes, fmt.Sprintf("there are no classes: the modules take no new samples: %v", out.unfit))
+		out.Notes = append(out.Notes, fmt.Sprintf("there are no classes, because the modules cannot take new samples: "+
+			"%v", out.unfit))
 		return nil
 	}
 	var samples, labels []int
@@ -216,11 +217,11 @@ func nameClusters(r *run, c *Clustering, samples []int) error {
 		}
 	}
 	if names := without(out.Known, 0); names != "" {
-		c.Notes = append(c.Notes, "no sample is known to have, and none gets, the class "+names)
+		c.Notes = append(c.Notes, "no known sample has, and no sample gets, the class "+names)
 	}
 	if names := without(out.Clusters, known.Unknown); names != "" {
 		c.Notes = append(c.Notes, "by the known samples no class goes with cluster "+names+
-			": its samples get the classes of others, which is wrong if they are of a class that is not known")
+			": its samples get classes of other clusters, which is wrong if their own class has no known sample")
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package largemvc
 
 import (
 	"fmt"
+	"strings"
 
 	"gorgonia.org/gorgonia"
 
@@ -56,6 +57,9 @@ func (l *lossTerms[T]) add(m *Model[Represent, Noise, Anchor]) (*gorgonia.Node, 
 		cost, err = op.Sum[T]("loss and extra loss", cost, extra)
 		return err
 	})
+	if err != nil && strings.Contains(err.Error(), "Unification Fail") { // Gorgonia's words
+		err = fmt.Errorf("%w; nodes and constants must have the element type %v", err, m.env.Of)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("largemvc: extra loss: %w", err)
 	}

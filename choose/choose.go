@@ -102,7 +102,7 @@ func (c *Choices) String() string {
 	}
 	fmt.Fprintf(&b, "suggested: %d", c.Suggested)
 	if !c.Clear {
-		b.WriteString(", but nothing stands out")
+		b.WriteString(", but no number stands out")
 	}
 	return b.String()
 }

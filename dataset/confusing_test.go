@@ -62,11 +62,11 @@ func TestCSVConfusingErrors(t *testing.T) {
 		{"a,b\n1,2\n#N/A,4\n5,6\n", []string{"NaN in row 1", "line 3, column a"}},
 		{"#N/A,1\n2,3\n4,5\n", []string{"NaN in row 0", "line 1, column 0"}},
 		{"a,b\n1,2\n#DIV/0!,4\n5,6\n", []string{`"#DIV/0!" in line 3`}},
-		{"a,b\n1,2\n#3,4\n", []string{`"#3,4" in line 3`, "a comment, or a sample"}},
+		{"a,b\n1,2\n#3,4\n", []string{`"#3,4" in line 3`, "if it is a comment"}},
 		{"1,2\n# a,b\n3,4\n", []string{`"# a,b" in line 2`}},
 		{unique("%d.1±0.2"), []string{"1.1±0.2", "Options.IDs a"}},
 		{"a,b\ntrue,1\n0.5,2\n", []string{"column a", `"true" in line 2`}},
-		{"#1,5\n#2,6\n", []string{"holds no data", "comments"}},
+		{"#1,5\n#2,6\n", []string{"holds only comments", "no data"}},
 		{"#1,5\n2,6\n3,7\n", []string{`"#1,5" above its first line`, "Options.Header no"}},
 		{"a,b\ncm,kg\n1,2\n3,4\n", []string{`"cm" in line 2`, "units"}},
 		{"My table\na,b\n1,2\n", []string{"fields in line 2", "title"}},
@@ -76,32 +76,32 @@ func TestCSVConfusingErrors(t *testing.T) {
 		{"0,1,2\n1,5,6\n2,7,8\n", []string{"first line", "(0, 1, 2)"}},
 		{"0,5,5\n1,5,6\n2,7,8\n", []string{"the numbers of its rows in column 0", "Options.IDs 0"}},
 		{"nr,a\n3,5\n1,5\n2,8\n", []string{"column nr", "Options.IDs nr", "Options.LeaveOut nr"}},
-		{"a,cluster\n5,5\n5,6\n7,8\n", []string{"column cluster", "an earlier result", "Options.LeaveOut cluster"}},
+		{"a,cluster\n5,5\n5,6\n7,8\n", []string{"column cluster", "an earlier fit", "Options.LeaveOut cluster"}},
 		{"a\n1\n\n3\n", []string{"nothing in line 3", "one column", "NA"}},
 		{"a,b\n\"1\"5,2\n3,4\n", []string{`"\"1\"5" in line 2`}},
 		{"a,b\n1_0,2\n1_1,4\n1_0,3\n", []string{`"1_0" in line 2`}},
 		{"a,b\n0x1p4,2\n0x1p4,4\n", []string{`"0x1p4" in line 2`}},
 		{unique("\"1\"%d"), []string{`"\"1\"1" in line 2`}},
 		{"a,b\n5%,1\nred,2\nblue,3\n", []string{"has texts in column a"}},
-		{unique("%d%%"), []string{`column a: "1%" in line 2`, "notation", "Options.IDs a"}},
-		{unique("$%d"), []string{"$1", "notation"}},
-		{unique("%d €"), []string{"1 €", "notation"}},
-		{unique("−%d"), []string{"−1", "notation"}},
-		{unique("<%d"), []string{"<1", "notation"}},
+		{unique("%d%%"), []string{`column a: "1%" in line 2`, "cannot be read; write them as", "Options.IDs a"}},
+		{unique("$%d"), []string{"$1", "cannot be read; write them as"}},
+		{unique("%d €"), []string{"1 €", "cannot be read; write them as"}},
+		{unique("−%d"), []string{"−1", "cannot be read; write them as"}},
+		{unique("<%d"), []string{"<1", "cannot be read; write them as"}},
 		{unique("2020-01-0%d"), []string{"dates in column a", "Options.IDs a"}},
-		{unique("%d.5kg"), []string{"1.5kg", "notation"}},
-		{unique("%d.5D+03"), []string{"1.5D+03", "notation"}},
-		{unique("１%d"), []string{"１1", "notation"}},
-		{unique("%d,234.5"), []string{"1,234.5", "separators of thousands: save", "thousands="}},
-		{unique("%d.234,5"), []string{"1.234,5", "separators of thousands: save"}},
-		{unique("%d 234,5"), []string{"1 234,5", "separators of thousands: save"}},
-		{unique("%d'234.5"), []string{"1'234.5", "separators of thousands: save"}},
-		{unique("%d’234.5"), []string{"1’234.5", "separators of thousands: save"}},
-		{unique("%d\u00a0234,5"), []string{"234,5", "separators of thousands: save"}},
-		{unique("%d\u202f234,5"), []string{"234,5", "separators of thousands: save"}},
-		{unique("%d\xa0234,5"), []string{"234,5", "separators of thousands: save"}},
-		{unique("%d,23,456.5"), []string{"1,23,456.5", "separators of thousands: save"}},
-		{unique("%d.234.567"), []string{"1.234.567", "separators of thousands: save"}},
+		{unique("%d.5kg"), []string{"1.5kg", "cannot be read; write them as"}},
+		{unique("%d.5D+03"), []string{"1.5D+03", "cannot be read; write them as"}},
+		{unique("１%d"), []string{"１1", "cannot be read; write them as"}},
+		{unique("%d,234.5"), []string{"1,234.5", "thousands separators: save", "thousands="}},
+		{unique("%d.234,5"), []string{"1.234,5", "thousands separators: save"}},
+		{unique("%d 234,5"), []string{"1 234,5", "thousands separators: save"}},
+		{unique("%d'234.5"), []string{"1'234.5", "thousands separators: save"}},
+		{unique("%d’234.5"), []string{"1’234.5", "thousands separators: save"}},
+		{unique("%d\u00a0234,5"), []string{"234,5", "thousands separators: save"}},
+		{unique("%d\u202f234,5"), []string{"234,5", "thousands separators: save"}},
+		{unique("%d\xa0234,5"), []string{"234,5", "thousands separators: save"}},
+		{unique("%d,23,456.5"), []string{"1,23,456.5", "thousands separators: save"}},
+		{unique("%d.234.567"), []string{"1.234.567", "thousands separators: save"}},
 		{unique("%d,234"), []string{"1,234", "Options.Decimal comma", "thousands"}},
 	} {
 		_, err := read("t.csv", []byte(c.text), Options{})
@@ -112,9 +112,9 @@ func TestCSVConfusingErrors(t *testing.T) {
 		t.Errorf("features %q above a sample without values", got)
 	}
 	_, err := read("t.csv", []byte(unique("%d,234")), Options{Decimal: DecimalPoint})
-	wantError(t, err, "1,234", "separators of thousands: save")
+	wantError(t, err, "1,234", "thousands separators: save")
 	_, err = read("t.csv", []byte(unique("%d.234,5")), Options{Decimal: DecimalComma})
-	wantError(t, err, "1.234,5", "separators of thousands: save")
+	wantError(t, err, "1.234,5", "thousands separators: save")
 	s = mustRead(t, "t.csv", []byte("label,a\n1_0,1\n10,2\n1_0,3\n"), Options{}) // no two names of one number
 	if s.Classes() != 2 {
 		t.Errorf("classes %q", s.LabelNames)
@@ -197,7 +197,7 @@ func tables(t *testing.T, texts ...string) []string {
 func TestTablesAreNotTurned(t *testing.T) {
 	paths := tables(t, "a,b\n1,2\n3,4\n5,6\n", "c,d\n1,2\n3,4\n5,6\n7,8\n")
 	_, err := Open(context.Background(), paths, Options{})
-	wantError(t, err, "different numbers of samples", "3×2", "4×2")
+	wantError(t, err, "differ in the number of samples", "3×2", "4×2")
 	_, err = Open(context.Background(), paths, Options{Orientation: ColumnsAreSamples})
 	wantError(t, err, "a.csv", "no id is in two files", "Options.IDs none")
 	s, err := Open(context.Background(), paths, Options{Orientation: ColumnsAreSamples, NoIDs: true})

@@ -166,8 +166,8 @@ func (c *csvFile) findFields(first, second []byte, end error) ([]byte, error) {
 	}
 	below := splitFields(nil, second, c.delimiter)
 	if c.fields == 1 && c.delimiter == ',' && classify(below[0])&numberField != 0 {
-		return nil, fmt.Errorf("has a name, %s, above two fields, %q: a number with a decimal comma, or a row number and a "+
-			"value? Give Options.Decimal comma, or write a name above each column", first, second)
+		return nil, fmt.Errorf("has one name, %s, above two fields, %q: if they are one number with a decimal comma, give "+
+			"Options.Decimal comma; if they are two columns, write a name above each", first, second)
 	}
 	c.fields++
 	if len(below[len(below)-1]) == 0 { // a delimiter at the end of each record
@@ -183,7 +183,7 @@ func (c *csvFile) countBelow(line []byte, lines *lineReader) error {
 	}
 	if lines.gap > 0 && c.records > 1 {
 		if c.fields == 1 {
-			return fmt.Errorf("has nothing in line %d, and one column: if a value is missing there, write NA, else take the "+
+			return fmt.Errorf("has one column, and nothing in line %d: if a value is missing there, write NA, else take the "+
 				"line out", lines.gap)
 		}
 		c.gaps++
@@ -206,7 +206,7 @@ func (c *csvFile) begin(lines *lineReader, delimiter byte) (first []byte, line i
 		text, err := lines.next()
 		if errors.Is(err, io.EOF) {
 			if lines.comments > 0 {
-				return nil, 0, errors.New("holds no data, but lines that begin with #, which are comments")
+				return nil, 0, errors.New("holds only comments (lines that begin with #), no data")
 			}
 			return nil, 0, errors.New("holds no data")
 		}
@@ -357,7 +357,7 @@ func (c *csvFile) chooseDecimal() error {
 		c.comma = true
 	case decimal.line > 0 && !c.alone(decimal):
 		return fmt.Errorf("has %q in line %d and %q in line %d: numbers with a decimal comma and with a decimal point; write "+
-			"all alike, or say with Options.Decimal which it is", decimal.text, decimal.line, point.text, point.line)
+			"all with a point, or give Options.Decimal", decimal.text, decimal.line, point.text, point.line)
 	}
 	if grouped.line == 0 || c.alone(grouped) {
 		return nil
@@ -367,10 +367,10 @@ func (c *csvFile) chooseDecimal() error {
 		"Python, pandas.read_csv(file, thousands=…, decimal=…).to_csv(new, index=False))"
 	switch {
 	case !commaNumber.MatchString(grouped.text), c.o.Decimal == DecimalPoint:
-		return fmt.Errorf("%s: a number with separators of thousands: %s", at, cure)
+		return fmt.Errorf("%s: a number with thousands separators: %s", at, cure)
 	case !c.comma:
-		return fmt.Errorf("%s: a number with separators of thousands, or with a decimal comma? For a decimal comma give "+
-			"Options.Decimal comma; separators of thousands are not read: %s", at, cure)
+		return fmt.Errorf("%s: a number with a decimal comma or with thousands separators. For a decimal comma give "+
+			"Options.Decimal comma; thousands separators are not read: %s", at, cure)
 	}
 	return nil
 }
@@ -517,12 +517,12 @@ func (c *csvFile) checkThousands() error {
 	switch {
 	case c.o.Decimal != AutoDecimal:
 	case t.first.line > 0 && !t.decimal && (c.delimiter == ';' || c.delimiter == '\t'):
-		return fmt.Errorf("has %q in line %d, %s, and no number that tells whether its point is decimal or separates "+
-			"thousands: give Options.Decimal point if it is decimal, else save the file without such separators",
+		return fmt.Errorf("has %q in line %d, %s, and no other number shows whether its point is decimal or separates "+
+			"thousands: give Options.Decimal point if it is decimal, else save the file without thousands separators",
 			t.first.text, t.first.line, c.title(t.first.column))
 	case c.split.line > 0 && c.fields == 2 && c.delimiter == ',' && c.o.Delimiter == 0 && c.header == nil:
-		return fmt.Errorf("has %q in line %d: two columns, or one with a decimal comma? Give Options.Decimal point for two, "+
-			"Options.Decimal comma for one", c.split.text, c.split.line)
+		return fmt.Errorf("has %q in line %d: give Options.Decimal point if it has two columns, Options.Decimal comma if it "+
+			"has one number with a decimal comma", c.split.text, c.split.line)
 	}
 	return nil
 }

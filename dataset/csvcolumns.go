@@ -77,8 +77,8 @@ func (c *csvFile) assignResult(taken []bool) error {
 	}
 	i := slices.Index(c.header, "sample")
 	if c.s.role == roleData {
-		return errors.New("holds the labels that a fit or a prediction wrote (sample, label, confidence), not data; move it " +
-			"out of the data; in a folder, Options.LeaveOut " + filepath.Base(c.s.path) + " does")
+		return errors.New("holds labels that fit or predict wrote (sample, label, confidence), not data: move it away, or in a " +
+			"folder give Options.LeaveOut " + filepath.Base(c.s.path))
 	}
 	if c.s.role != roleLabels {
 		return nil
@@ -138,13 +138,13 @@ func (c *csvFile) chooseLabel(taken []bool) error {
 			case !strings.EqualFold(h, name) || taken[i]:
 				continue
 			case name == "y" && point:
-				c.s.notes = append(c.s.notes, fmt.Sprintf("%s: column %s is read as a feature, beside x; if it gives the "+
+				c.s.notes = append(c.s.notes, fmt.Sprintf("%s: column %s is read as a feature, as column x is; if it holds the "+
 					"classes, give Options.Labels %[2]s", c.s.path, h))
 				continue
 			}
 			taken[i] = true
 			if c.o.NoLabels || c.o.Labels != "" || c.roles.label >= 0 {
-				c.s.left = append(c.s.left, Omission{c.s.path, "column " + h, "classes that are not asked for"})
+				c.s.left = append(c.s.left, Omission{c.s.path, "column " + h, "no option asks for these classes"})
 				continue
 			}
 			c.roles.label = i
@@ -209,14 +209,14 @@ func (c *csvFile) checkFeature(i int) error {
 		return fmt.Errorf("has a different whole number in each row of %s, beside decimals: give Options.IDs %s if they name "+
 			"the samples, Options.LeaveOut %[2]s, or Options.IDs none for a feature", c.title(i), option)
 	case c.header != nil && slices.Contains(resultNames, strings.ToLower(c.header[i])):
-		return fmt.Errorf("has %s, which may be an earlier result: give Options.Labels %s to compare with it, or "+
+		return fmt.Errorf("has %s, which may be the result of an earlier fit: give Options.Labels %s to compare with it, or "+
 			"Options.LeaveOut %[2]s", c.title(i), option)
 	case c.header != nil && mayNameIDs(c.header[i]) && c.checkID(i, false) == nil:
-		return fmt.Errorf("has different values in %s, which may name the samples: give Options.IDs %s if they do, or "+
-			"Options.LeaveOut %[2]s; a feature needs another name", c.title(i), option)
+		return fmt.Errorf("has a different value in each row of %s: give Options.IDs %s if they name the samples, else "+
+			"Options.LeaveOut %[2]s; if it is a feature, rename the column", c.title(i), option)
 	case c.countsSamples(i):
-		c.s.notes = append(c.s.notes, fmt.Sprintf("%s: %s counts the samples and is read as a feature; if it is an id, "+
-			"give Options.IDs %s, to leave it out Options.LeaveOut %[3]s", c.s.path, c.title(i), option))
+		c.s.notes = append(c.s.notes, fmt.Sprintf("%s: %s counts the samples and is read as a feature; if it has the ids, give "+
+			"Options.IDs %s; to leave it out, Options.LeaveOut %[3]s", c.s.path, c.title(i), option))
 	}
 	return nil
 }
@@ -257,13 +257,14 @@ func (c *csvFile) textError(i int) error {
 			"Options.LeaveOut %s", where, option)
 	case seen&textField != 0 && seen&numberField != 0:
 		if c.secondHeader() {
-			return fmt.Errorf("has a value that is not a number in %s: a second line of names, or of units? Take it out", where)
+			return fmt.Errorf("has a value that is not a number in %s: if its line has more names, or units, take the line "+
+				"out", where)
 		}
 		return fmt.Errorf("has a value that is not a number in %s; correct it, write NA where a value is missing, or leave "+
 			"the column out with Options.LeaveOut %s", where, option)
 	case seen&strangeField != 0 && seen&wordField == 0:
-		return fmt.Errorf("has numbers in a notation that is not read in %s; write them as 0.5 or 1e-3 without signs, units "+
-			"and quotes, give Options.IDs %s if they name the samples, or leave the column out with Options.LeaveOut %[2]s",
+		return fmt.Errorf("has numbers in %s that cannot be read; write them as 0.5 or 1e-3 without signs, units and quotes, "+
+			"give Options.IDs %s if they name the samples, or leave the column out with Options.LeaveOut %[2]s",
 			where, option)
 	case seen&dateField != 0 && seen&wordField == 0:
 		return fmt.Errorf("has dates in %s; turn them into numbers (days since a first one, the month, …), leave the column "+
@@ -273,8 +274,9 @@ func (c *csvFile) textError(i int) error {
 	if i == 0 {
 		turned = ". If it names the features, and the columns are the samples, give Options.Orientation columns"
 	}
-	return fmt.Errorf("has texts in %s; say what it is: Options.Labels %s (the classes), Options.IDs %[2]s (the names of the "+
-		"samples), Options.OneHot %[2]s (a feature of 0 and 1 for each text), or leave it out with Options.LeaveOut %[2]s%[3]s",
+	return fmt.Errorf("has texts in %s; give the option that fits: Options.Labels %s (the classes), Options.IDs %[2]s (the "+
+		"names of the samples), Options.OneHot %[2]s (a feature of 0 and 1 for each text), or leave it out with "+
+		"Options.LeaveOut %[2]s%[3]s",
 		where, option, turned)
 }
 
@@ -349,8 +351,9 @@ func (c *csvFile) stream(features []csvFeature, run func(int, []byte) error) err
 				}
 				if math.Abs(x) >= 1<<53 && roundsWhole(f, x) {
 					return fmt.Errorf("has the whole number %s in line %d, %s, which float64 rounds: it holds whole numbers up "+
-						"to 2^53; leave the column out with Options.LeaveOut %s, or give Options.IDs %[4]s, if it is an id, "+
-						"else write it with an exponent", short(f), line, c.title(feature.column), c.optionName(feature.column))
+						"to 2^53. Leave the column out with Options.LeaveOut %s; if it has the ids, give Options.IDs %[4]s; if "+
+						"it is a feature, write the number with an "+
+						"exponent", short(f), line, c.title(feature.column), c.optionName(feature.column))
 				}
 			}
 			binary.LittleEndian.PutUint64(raw[8*k:], math.Float64bits(x))
@@ -368,8 +371,8 @@ func (c *csvFile) texts(column int) ([]string, error) {
 	known := newTexts(c.lim)
 	err := c.eachOf(column, func(line int, f []byte) error {
 		if isMissing(f) && !c.o.someMissing {
-			return fmt.Errorf("has no value in line %d, %s (%q): fill it in, or take the line out; where it is a class, "+
-				"Options.Labels none uses none", line, c.title(column), f)
+			return fmt.Errorf("has no value in line %d, %s (%q): fill it in, or take the line out; if the column has the "+
+				"classes, Options.Labels none reads no classes", line, c.title(column), f)
 		}
 		if isMissing(f) {
 			f = nil
@@ -399,7 +402,7 @@ func (c *csvFile) tableViews() error {
 		for _, part := range t.Columns {
 			some, err := c.of(part, func(i int) bool { return i == c.roles.label || i == c.roles.id })
 			if err != nil {
-				return fmt.Errorf("%w; view %s (Options.Table) wants it", err, t.Name)
+				return fmt.Errorf("%w; view %s (Options.Table) needs it", err, t.Name)
 			}
 			for _, i := range some {
 				if in[i] {
@@ -413,7 +416,7 @@ func (c *csvFile) tableViews() error {
 					}
 				}
 				if !used[i] && !isPattern(part) {
-					return fmt.Errorf("has no feature in %s, which is %s; view %s (Options.Table) wants it",
+					return fmt.Errorf("has no feature in %s, which is %s; view %s (Options.Table) needs it",
 						c.columnName(i), c.roleOf(i), t.Name)
 				}
 			}
@@ -430,7 +433,8 @@ func (c *csvFile) tableViews() error {
 		}
 	}
 	if len(rest) > 0 {
-		c.s.left = append(c.s.left, Omission{c.s.path, "columns " + someNames(slices.Compact(rest)), "in no view of the table"})
+		c.s.left = append(c.s.left, Omission{c.s.path, "columns " + someNames(slices.Compact(rest)), "in no view of " +
+			"Options.Table"})
 	}
 	c.s.refused = nil // texts are in no view, which the columns that are left say
 	return nil

@@ -103,7 +103,7 @@ func TestFirstLine(t *testing.T) {
 	} {
 		_, err := read("t.csv", []byte(text), Options{AllowNaN: true, OneHot: []string{"*"}})
 		got := asks
-		if err == nil || !strings.Contains(err.Error(), "Options.Header yes or Options.Header no") {
+		if err == nil || !strings.Contains(err.Error(), "give Options.Header yes ") {
 			c := &csvFile{s: &source{}, o: &Options{}, lim: newLimits(&Options{}), firstText: map[int]csvPlace{}}
 			c.open = func() (io.Reader, error) { return strings.NewReader(text), nil }
 			if err := c.scan(); err != nil {

@@ -41,7 +41,7 @@ func (c *csvFile) chooseHeader(first, second, comment []byte) error {
 	case line == unclearLine && c.o.Header == AutoHeader && entries && !hasWord(names):
 	case line == unclearLine && c.o.Header == AutoHeader:
 		return &curedError{fmt.Errorf("has a first line that may name the columns or be a sample (%s): give Options.Header yes "+
-			"or Options.Header no", someNames(asTexts(names))), [][2]string{{"Options.Header", "yes"}}}
+			"for names, Options.Header no for a sample", someNames(asTexts(names))), [][2]string{{"Options.Header", "yes"}}}
 	case line.names(c.o.Header):
 		c.nameColumns(names)
 		c.textHeader = line == textLine && c.o.Header == AutoHeader
@@ -57,7 +57,8 @@ func (l firstLine) twoLevels(names, below [][]byte, entries bool, o *Options) er
 		return nil
 	}
 	return fmt.Errorf("has two first lines that may name the columns, as pandas writes names of two levels (%s, and below %s): "+
-		"give each column one name of its own, or, if they are samples, give Options.Header no", someNames(asTexts(names)),
+		"keep one line, with a different name for each column; if both lines are samples, give Options.Header "+
+		"no", someNames(asTexts(names)),
 		someNames(asTexts(below)))
 }
 
@@ -70,8 +71,8 @@ func (c *csvFile) secondNames(below [][]byte) error {
 		!mayBeNames(below, below) {
 		return nil
 	}
-	return fmt.Errorf("has two columns named %s and below its header a line that may name them too (%s): give each column one "+
-		"name of its own, or, if that line is a sample, give Options.Header yes", name, someNames(asTexts(below)))
+	return fmt.Errorf("has two columns named %s, and the line below its header may have more names (%s): keep one line, with a "+
+		"different name for each column; if that line is a sample, give Options.Header yes", name, someNames(asTexts(below)))
 }
 
 // names reports whether a line has the names of columns, with an option.
@@ -242,8 +243,8 @@ func (c *csvFile) commentedHeader(comment []byte) (bool, error) {
 	}
 	names := splitFields(nil, text, c.delimiter)
 	if !allWords(names) {
-		return false, fmt.Errorf("has %q above its first line: a comment, names of columns, or a sample whose id begins with #? "+
-			"Take the line out, take the # away, or give Options.Header no for a comment", short(comment))
+		return false, fmt.Errorf("has %q above its first line: if it is a comment, take it out or give Options.Header no; if "+
+			"it names the columns or is a sample, take the # away", short(comment))
 	}
 	c.nameColumns(names)
 	c.inComment = true
@@ -264,8 +265,8 @@ func (c *csvFile) repeatsName(i int, f []byte, line int) error {
 	if !c.textHeader || len(f) == 0 || string(f) != c.header[i] {
 		return nil
 	}
-	return fmt.Errorf("has %q in its first line and again in line %d, %s: does the first line name the columns? Give "+
-		"Options.Header yes or Options.Header no, or write a line of names above it", f, line, c.title(i))
+	return fmt.Errorf("has %q in its first line and again in line %d, %s: give Options.Header yes if the first line names the "+
+		"columns; if it is a sample, give Options.Header no, or write a line of names above it", f, line, c.title(i))
 }
 
 // twice is a name that two columns have; empty without.

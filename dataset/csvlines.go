@@ -70,8 +70,8 @@ func (l *lineReader) next() ([]byte, error) {
 func (l *lineReader) skip(line []byte, comment bool) (err error) {
 	switch {
 	case comment && l.begun:
-		return fmt.Errorf("has %q in line %d: a comment, or a sample whose id begins with #? Take the line out, or write its "+
-			"first field in quotes", short(bytes.TrimRight(line, "\r\n")), l.lines)
+		return fmt.Errorf("has %q in line %d: if it is a comment, take the line out; if it is a sample whose id begins with #, "+
+			"write its first field in quotes", short(bytes.TrimRight(line, "\r\n")), l.lines)
 	case comment:
 		l.comments++
 		if l.lastComment, err = l.extend(l.lastComment[:0], line); err != nil {
@@ -100,7 +100,7 @@ func (l *lineReader) join(line []byte) ([]byte, error) {
 	for quotes := bytes.Count(line, []byte{'"'}); quotes%2 == 1; {
 		line, err := l.line()
 		if errors.Is(err, io.EOF) {
-			return nil, fmt.Errorf("has a quote in line %d that is never closed", l.number)
+			return nil, fmt.Errorf("has a quote in line %d that is never closed: close it, or take it out", l.number)
 		}
 		if err != nil {
 			return nil, err
@@ -110,7 +110,7 @@ func (l *lineReader) join(line []byte) ([]byte, error) {
 			return nil, err
 		}
 		if len(l.record) > maxLine {
-			return nil, fmt.Errorf("has a record of more than %s, from line %d on; is a quote not closed?", size(maxLine),
+			return nil, fmt.Errorf("has a record of more than %s, from line %d on; a quote may not be closed", size(maxLine),
 				l.number)
 		}
 		quotes += bytes.Count(line, []byte{'"'})

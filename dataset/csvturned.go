@@ -13,7 +13,8 @@ const headerIDs = "first line"
 // it holds texts, or has no name or one of ids.
 func (c *csvFile) assignTurned() error {
 	if len(c.o.Table)+len(c.o.OneHot) > 0 {
-		return fmt.Errorf("has its samples in columns, and Options.Table and Options.OneHot take features: turn the table first")
+		return fmt.Errorf("has its samples in columns, and Options.Table and Options.OneHot need its features in columns: " +
+			"transpose the table first")
 	}
 	c.roles = csvRoles{label: -1, id: -1}
 	first := 0
@@ -60,8 +61,8 @@ func (c *csvFile) checkRowNames() error {
 	names, err := c.texts(0)
 	for _, name := range names {
 		if slices.Contains(labelNames, strings.ToLower(name)) {
-			return fmt.Errorf("has a row %s, which may give the classes of the columns: take it out, and give the classes in a "+
-				"file of their own", name)
+			return fmt.Errorf("has a row %s, which may hold the classes of the samples: take it out, and give the classes in a "+
+				"separate file", name)
 		}
 	}
 	return err

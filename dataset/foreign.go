@@ -15,7 +15,7 @@ import (
 
 // How files of other formats become ones that are read.
 const (
-	fromExcel   = "is an Excel workbook, which is not read: save the sheet as CSV (UTF-8), one sheet a view"
+	fromExcel   = "is an Excel workbook, which is not read: save the sheet as CSV (UTF-8), one sheet per view"
 	fromODS     = "is an OpenDocument spreadsheet, which is not read: save the sheet as CSV"
 	fromParquet = "is a Parquet file: a program in Go reads it if it imports dataset/parquet; in Python, " +
 		"pandas.read_parquet(file).to_csv(new, index=False)"
@@ -31,8 +31,8 @@ const (
 	fromLIBSVM = "is a file of LIBSVM (label index:value …), which is not read: in Python, " +
 		"X, y = sklearn.datasets.load_svmlight_file(file), then numpy.savez(new, X0=X.toarray(), y=y)"
 	fromSQLite = "is an SQLite database, which is not read: export the table as CSV"
-	fromHTML   = "is a web page and no data; is it the file that was to be downloaded?"
-	fromPDF    = "is a PDF document and no data"
+	fromHTML   = "is a web page, not data: download the file itself"
+	fromPDF    = "is a PDF document, not data"
 )
 
 // foreignFile is how files of another format begin, and how they are converted.
@@ -50,7 +50,7 @@ var foreignMagic = []foreignFile{
 var foreignText = []foreignFile{
 	{"# created by octave", fromOctave}, {"%%matrixmarket", fromMarket}, {"@relation", fromARFF}, {"<!doctype html", fromHTML},
 	{"<html", fromHTML}, {"<?xml", "is XML, which is not read: save the table as CSV"},
-	{"version https://git-lfs.", "is a pointer of Git LFS and not the file: git lfs pull fetches it"},
+	{"version https://git-lfs.", "is a Git LFS pointer, not the file: fetch the file with git lfs pull"},
 }
 
 // packed is the cure for a file that another program packed.
@@ -80,7 +80,7 @@ func foreign(head []byte) error {
 	case isTar(head):
 		return errors.New("is a tar archive, which is not read: unpack it first")
 	case notFound.Match(lower):
-		return errors.New("is the answer of a server that it does not have the file: download it again")
+		return errors.New("is the error message of a server, not the file: download the file again")
 	}
 	return nil
 }
@@ -117,7 +117,7 @@ func unpacked(head []byte) error {
 	default:
 		return foreign(head)
 	}
-	return fmt.Errorf("is %s, packed by gzip: unpack it first (gunzip); only CSV is read as it is packed", format)
+	return fmt.Errorf("is %s, packed by gzip: unpack it first (gunzip); only CSV is read from gzip files", format)
 }
 
 // foreignZip does the same for archives, which many formats are.

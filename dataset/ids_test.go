@@ -97,13 +97,13 @@ func TestIDColumns(t *testing.T) {
 		"sample_id,replicate_id,a\n1,1,5\n2,1,6\n3,2,7\n":  {"several columns", "sample_id, replicate_id", "Options.IDs"},
 		"who,a\nann,1\nbob,2\ncyd,3\n":                     {"texts in column who", "Options.IDs who"},
 		"id,ID,a\nx,1,1\ny,2,2\n":                          {"several columns", "id, ID"},
-		"Unnamed: 0.1,Unnamed: 0,a\n4,4,1\n1,1,3\n":        {"different values in column Unnamed: 0,"},
+		"Unnamed: 0.1,Unnamed: 0,a\n4,4,1\n1,1,3\n":        {"a different value in each row of column Unnamed: 0:"},
 		"0,0,1,1\n0,1,0,1\n.5,.25,.5,1\n":                  {"two first lines", "(0, 0, 1, 1, and below 0, 1, 0, 1)"},
 		"2019,2019,2020,2020,2020\n1,2,1,2,3\n1,1,1,1,1\n": {"two first lines", "Options.Header no"},
 		"7,7,7,7\n0,1,2,3\n1,1,1,1\n":                      {"two first lines"},
 		"x,x,y\n0,1,0\n4,2,7\n":                            {"two columns named x", "(0, 1, 0)", "Options.Header yes"},
-		"a,y\n4,01\n2,1\n":                                 {`"01" and "1"`, "write them alike"},
-		"a,y\n4,u\n2,\" u\"\n":                             {`" u" and "u"`, "differ only in blanks"},
+		"a,y\n4,01\n2,1\n":                                 {`"01" and "1"`, "write one class in one way"},
+		"a,y\n4,u\n2,\" u\"\n":                             {`" u" and "u"`, "differ only in spaces"},
 		"kind,a\nx,1\ny,2\nx,3\n": {"texts in column kind", `"x" in line 2`,
 			"Options.Labels kind", "Options.OneHot kind", "Options.LeaveOut kind"},
 		"a,when\n1,2024-01-02\n2,2024-01-02\n3,2024-02-02\n": {"dates in column when", "Options.LeaveOut when"},
@@ -193,7 +193,7 @@ func TestJoinErrors(t *testing.T) {
 	}
 	// What ids count are ids, and no labels.
 	_, err = Open(context.Background(), write(t, "a.csv", "id,x\n1,1\n2,2\n3,3\n", "b.csv", "w,z\n1,2\n3,4\n"), Options{})
-	wantError(t, err, "of other numbers than the ids: a 3×1, b 2×2, with 3 ids")
+	wantError(t, err, "or from the ids: a 3×1, b 2×2, with 3 ids")
 	// Rows by their places, on request.
 	s, err := Open(context.Background(), write(t, "a.csv", "id,x\n1,1\n2,2\n3,3\n", "b.csv",
 		"id,w\n3,30\n1,10\n2,20\n"), Options{NoIDs: true})

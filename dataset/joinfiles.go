@@ -102,8 +102,8 @@ func mismatch(path, column, other string) error {
 	if column != "" {
 		in = " in " + titleOfName(column)
 	}
-	return fmt.Errorf("dataset: %s: has ids%s, and %s has none: nothing says which row belongs to which sample. Give the "+
-		"other file ids, or Options.IDs none if the rows of all files are in the same order", path, in, other)
+	return fmt.Errorf("dataset: %s: has ids%s, and %s has none: add ids to the other file, or give Options.IDs none if the "+
+		"rows of all files are in the same order", path, in, other)
 }
 
 // countedViews keeps of files whose ids count their rows the first that has a view, unless other views have no ids. Its ids
@@ -113,7 +113,7 @@ func (p *plan) countedViews(with []*source, others bool) []*source {
 		return with[k : k+1]
 	}
 	for _, s := range with {
-		p.notes = append(p.notes, fmt.Sprintf("%s: its ids count its rows, which are matched by their places", s.path))
+		p.notes = append(p.notes, fmt.Sprintf("%s: its ids are row numbers; its rows are matched by their places", s.path))
 	}
 	return nil
 }
@@ -197,21 +197,21 @@ func (p *plan) checkLack(s *source, j *join, lack []int) error {
 		held += len(j.ids) - len(l)
 	}
 	if held == len(j.ids) {
-		return fmt.Errorf("dataset: %s: no id is in two files (it lacks %s): write the ids alike in all files, or put parts "+
-			"of one table into one file. Options.IDs none matches the files by their places", s.path, j.names(lack))
+		return fmt.Errorf("dataset: %s: no id is in two files (it lacks %s): write the ids in the same way in all files, or "+
+			"put parts of one table into one file. Options.IDs none matches rows by their places", s.path, j.names(lack))
 	}
 	if (p.o.MissingRows || p.mask != nil || s.of != nil) && p.holdsView(s) && !p.givesLabels(s) {
 		return nil
 	}
-	cure := "mend the files, or give Options.MissingRows if the views of such samples are absent"
+	cure := "add them, or give Options.MissingRows if these samples lack its views"
 	if p.givesLabels(s) {
 		cure = "add them, or give Options.Labels none"
 	}
 	if s.role == roleMask {
 		cure = "add them with 0 and 1 for each view"
 	}
-	return fmt.Errorf("dataset: %s: lacks %d of the %d samples that the files have, %s among others; %s. Options.IDs none "+
-		"matches the files by their places", s.path, len(lack), len(j.ids), j.names(lack), cure)
+	return fmt.Errorf("dataset: %s: lacks %d of the %d samples that the files have, for example %s; %s. Options.IDs none "+
+		"matches rows by their places", s.path, len(lack), len(j.ids), j.names(lack), cure)
 }
 
 // givesLabels reports whether the labels come from a file.
@@ -238,7 +238,8 @@ func (p *plan) orient(labels int) error {
 		return err
 	}
 	if p.o.Orientation == ColumnsAreSamples && slices.ContainsFunc(p.views, func(v *variable) bool { return !v.transposed }) {
-		return fmt.Errorf("dataset: %s: rows that are joined by ids are the samples; Options.Orientation says columns",
+		return fmt.Errorf("dataset: %s: Options.Orientation columns cannot be used: the files are joined by ids, so their rows "+
+			"are the samples",
 			p.views[0].file)
 	}
 	for _, v := range p.views {

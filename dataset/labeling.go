@@ -99,8 +99,8 @@ func (l *Labeling) AlignSome(other string, ids []string, n int) (labels []int, b
 		_, by, err := l.Align(other, ids, n)
 		return slices.Clone(l.Labels), by, err
 	case l.IDs == nil:
-		return nil, "", fmt.Errorf("dataset: %s: has %d labels for the %d samples of %s, and nothing says which samples they "+
-			"are of: give it a column of ids, or a column sample with numbers from 0", l.Path, len(l.Labels), n, other)
+		return nil, "", fmt.Errorf("dataset: %s: has %d labels for the %d samples of %s, and does not name these samples: add "+
+			"a column with their ids, or a column sample with their numbers from 0", l.Path, len(l.Labels), n, other)
 	default:
 		return nil, "", mismatch(l.Path, l.idColumn, other)
 	}
@@ -131,10 +131,10 @@ func (l *Labeling) Align(other string, ids []string, n int) (rows []int, by stri
 		j := joinIDs([][]string{l.IDs, ids}, nil)
 		switch none, extra := j.lack[0], j.lack[1]; {
 		case len(none) > 0:
-			return nil, "", fmt.Errorf("dataset: %s: has no label for %d of the %d samples of %s, %s among others", l.Path,
+			return nil, "", fmt.Errorf("dataset: %s: has no label for %d of the %d samples of %s, for example %s", l.Path,
 				len(none), len(ids), other, j.names(none))
 		case len(extra) > 0:
-			return nil, "", fmt.Errorf("dataset: %s: has labels for %d samples that %s lacks, %s among others", l.Path,
+			return nil, "", fmt.Errorf("dataset: %s: has labels for %d samples that %s lacks, for example %s", l.Path,
 				len(extra), other, j.names(extra))
 		}
 		if j.same {
@@ -182,7 +182,8 @@ func (l *Labeling) Common(other *Labeling) (a, b *Labeling, by string, err error
 		}
 	}
 	if shared == 0 {
-		return nil, nil, "", fmt.Errorf("dataset: %s, %s: no id is in both files (%s, %s, …): write the ids alike in both",
+		return nil, nil, "", fmt.Errorf("dataset: %s, %s: no id is in both files (%s, %s, …): write the ids in the same way in "+
+			"both",
 			l.Path, other.Path, l.IDs[0], other.IDs[0])
 	}
 	if err := joinIDs([][]string{l.IDs, other.IDs}, nil).spelled(); err != nil {

@@ -49,7 +49,8 @@ func textClasses(values []string) (labels []int, names []string, err error) {
 			spelling[labels[i]] = s
 		case s:
 		default:
-			return nil, nil, fmt.Errorf("has %q and %q, which are one number or two names: write them alike, or with a letter",
+			return nil, nil, fmt.Errorf("has the labels %q and %q, which are equal as numbers: write one class in one way; if "+
+				"they are two classes, add a letter",
 				first, s)
 		}
 	}
@@ -57,7 +58,8 @@ func textClasses(values []string) (labels []int, names []string, err error) {
 	for _, name := range names {
 		short := strings.TrimSpace(name)
 		if other, ok := trimmed[short]; ok {
-			return nil, nil, fmt.Errorf("has %q and %q, which differ only in blanks: write them alike", other, name)
+			return nil, nil, fmt.Errorf("has the labels %q and %q, which differ only in spaces: write one class in one "+
+				"way", other, name)
 		}
 		trimmed[short] = name
 	}
@@ -248,7 +250,7 @@ func readIndicators(v *variable, rows, cols, n int, lim *limits) ([]int, []strin
 	}
 	byColumn := rows != n
 	if byColumn && cols != n {
-		return nil, nil, v.errorf("is %s, which is not a label for each of %d samples", v.shapeString(), n)
+		return nil, nil, v.errorf("is %s, want one label for each of the %d samples", v.shapeString(), n)
 	}
 	numbers := make([]int, n) // 0: none yet
 	for k, value := range x {

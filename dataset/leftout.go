@@ -91,12 +91,12 @@ func (p *plan) warnOfUnknown() {
 		read := func(s *source) bool { return s.hasColumn(name) || s.hasVariable(name) }
 		file := func(l Omission) bool { return l.What == "file" && matches([]string{name}, filepath.Base(l.File)) }
 		if !slices.ContainsFunc(p.sources, read) && !slices.ContainsFunc(p.left, file) {
-			p.warnings = append(p.warnings, "Options.LeaveOut "+name+" names nothing that the files have")
+			p.warnings = append(p.warnings, "Options.LeaveOut "+name+" matches nothing in the files")
 		}
 	}
 	for _, name := range p.o.OneHot {
 		if !slices.ContainsFunc(p.sources, func(s *source) bool { return s.hasColumn(name) }) {
-			p.warnings = append(p.warnings, "Options.OneHot "+name+" names no column of the files")
+			p.warnings = append(p.warnings, "Options.OneHot "+name+" matches no column of the files")
 		}
 	}
 }
@@ -148,7 +148,7 @@ func (p *plan) whyLeft(v *variable) (why string, err error) {
 	case v.kind == other:
 		return p.whyUnreadLeft(v)
 	case slices.Contains(labelNames, name):
-		return "classes that are not asked for", nil
+		return "no option asks for these classes", nil
 	case slices.Contains(maskNames, name):
 		return "a mask that is not used", nil
 	}
@@ -201,7 +201,7 @@ func (p *plan) whyArrayLeft(v *variable) (why string, err error) {
 		return "", v.errorf("(%s %s) has an entry for each column of %s: give Options.Orientation columns if these are "+
 			"the samples, else Options.Orientation rows", v.shapeString(), v.class, p.views[0].name)
 	case !p.hasRowPerSample(v):
-		return "it has not a row for each sample", nil
+		return "it does not have one row for each sample", nil
 	case len(v.dims) > 2:
 		return "", v.unreadView(reshape(v))
 	}

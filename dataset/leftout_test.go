@@ -144,7 +144,7 @@ func TestOwnLabels(t *testing.T) {
 	for _, text := range []string{labels, "sample,label,confidence\n0,1,0.1\n1,0,0.3\n"} {
 		paths := write(t, "v0.csv", "1,2\n3,4\n", "result.csv", text)
 		_, err := Open(context.Background(), []string{filepath.Dir(paths[0])}, Options{})
-		wantError(t, err, "result.csv", "holds the labels that a fit", "Options.LeaveOut result.csv")
+		wantError(t, err, "result.csv", "holds labels that fit or predict wrote", "Options.LeaveOut result.csv")
 		s, err := Open(context.Background(), []string{filepath.Dir(paths[0])}, Options{LeaveOut: []string{"result.csv"}})
 		if err != nil || len(s.Views) != 1 || s.Labels != nil {
 			t.Error(s, err)

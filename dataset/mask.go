@@ -92,7 +92,7 @@ func matchNames(columns, views []string) ([]int, error) {
 		what = strconv.Quote(columns[k]) + " is no view"
 	}
 	return nil, fmt.Errorf("has a mask of the columns %s: %s. The views are %s: name the columns as the views, in any order, "+
-		"leave others out with Options.LeaveOut, or take the line of names out where the columns are in the order of the views",
+		"leave others out with Options.LeaveOut, or, if they are in the order of the views, take the line of names out",
 		someNames(columns), what, someNames(views))
 }
 
@@ -195,7 +195,7 @@ func (v *variable) checkMask(want, n, views int) error {
 	}
 	hint := ""
 	if v.fromTable && v.names == nil && rows == want+1 {
-		hint = "; its first line is read as a row: where it names the views, Options.Header yes says so"
+		hint = "; its first line is read as a row: if it names the views, give Options.Header yes"
 	}
 	return v.errorf("is %s; a mask for %d samples and %d views is %d×%d%s", v.shapeString(), n, views, want, views, hint)
 }

@@ -45,7 +45,7 @@ func TestMaskFile(t *testing.T) {
 			words: []string{"mask.csv: has ids in column id, and ", "ids.csv has none", "Options.IDs none"}},
 		"those left out": {views: plain, mask: "id,ids,idsB\np,1,1\nq,1,0\nr,0,1\n", o: Options{LeaveOut: []string{"id"}}},
 		"ids not wanted": {views: plain, mask: "id,ids,idsB\np,1,1\nq,1,0\nr,0,1\n", o: Options{NoIDs: true}},
-		"counted rows":   {views: plain, mask: ",ids,idsB\n0,1,1\n1,1,0\n2,0,1\n", note: "its ids count its rows"},
+		"counted rows":   {views: plain, mask: ",ids,idsB\n0,1,1\n1,1,0\n2,0,1\n", note: "its ids are row numbers"},
 		"a value": {views: plain, mask: "idsB,ids\n1,1\n0,2\n1,1\n",
 			words: []string{"has 2 in row 1 and column 1", "view ids"}},
 		"rows too many":    {views: plain, mask: "ids,idsB\n1,1\n1,0\n0,1\n0,1\n", words: []string{"4×2", "3×2"}},

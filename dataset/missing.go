@@ -115,7 +115,7 @@ func (r *rawSet) markAbsent(mask *[][]bool, i, v int) error {
 
 func rounded(v *View) string {
 	if v.Float32 != nil || (v.Sparse != nil && v.Sparse.Float32 != nil) {
-		return "; as float32, which ends at 3.4e38"
+		return "; the largest float32 is 3.4e38"
 	}
 	return ""
 }
@@ -200,12 +200,13 @@ func (r *rawSet) nanError(v int, o *Options) error {
 	}
 	cure := r.cureOfNaN(v, given, whole, cells, in)
 	if cells == 0 {
-		return &curedError{src.errorf("has only NaN in %s, and NaN in %d of %d rows; if rows that are wholly NaN are absent "+
-			"views, give Options.MissingRows; else fill them in or take these samples out", where, rows, view.Rows), cure}
+		return &curedError{src.errorf("has only NaN in %s, and NaN in %d of %d rows; if rows of NaN alone are absent views, "+
+			"give Options.MissingRows; else fill them in or take these samples out", where, rows, view.Rows), cure}
 	}
-	return &curedError{src.errorf("has NaN in %s; %d of %d rows and %d of %d columns have some: fill them (Options.Impute mean, "+
-		"median or neighbors), take these rows or columns out (Options.LeaveOut names columns), or give Options.MissingRows "+
-		"where rows that are wholly NaN are absent views (%d are)", where, rows, view.Rows, len(in), view.Cols, whole), cure}
+	return &curedError{src.errorf("has NaN in %s; %d of %d rows and %d of %d columns have some: fill them (Options.Impute "+
+		"mean, median or neighbors), take these rows or columns out (Options.LeaveOut names columns), or give "+
+		"Options.MissingRows if rows of NaN alone (there are %d) are absent "+
+		"views", where, rows, view.Rows, len(in), view.Cols, whole), cure}
 }
 
 // cureOfNaN returns the options with which a view can be read whose columns have the given numbers of NaN, some in whole rows and

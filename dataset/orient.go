@@ -57,7 +57,7 @@ func unlikeSamples(views []*variable, labels int, counted string) error {
 	if looksLikeTriplets(views) {
 		hint += "; three columns each: they may be (row, column, value) triplets, see Options.Triplets"
 	}
-	return fmt.Errorf("dataset: %s: views of different numbers of samples, or of other numbers than the %s: %s, %s%s",
+	return fmt.Errorf("dataset: %s: the views differ in the number of samples, among themselves or from the %s: %s, %s%s",
 		views[0].file, counted, someNames(shapes), with, hint)
 }
 

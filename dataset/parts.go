@@ -76,9 +76,9 @@ func (p *plan) checkParts() error {
 		}
 		key := strings.Join(names, "\x00")
 		if other := seen[key]; other != nil {
-			return fmt.Errorf("dataset: %s has the columns of %s (%s), and neither has ids: parts of one table, or views? "+
-				"Put parts into one file; give Options.IDs none for views whose row i is the same sample, or "+
-				"Options.Orientation columns if the columns are the samples", s.path, other.path, someNames(names))
+			return fmt.Errorf("dataset: %s has the same columns as %s (%s), and neither has ids. Put parts of one table into "+
+				"one file; if they are views whose row i is the same sample, give Options.IDs none; if the columns are the "+
+				"samples, give Options.Orientation columns", s.path, other.path, someNames(names))
 		}
 		seen[key] = s
 	}

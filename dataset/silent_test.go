@@ -116,7 +116,7 @@ func TestNothingInSilence(t *testing.T) {
 		"object.h5": {h5("MATLAB_object_decode"), []string{"labels", "categorical", "cannot be read as labels"}},
 		"lfs.mat": {[]byte("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n"),
 			[]string{"Git LFS", "git lfs pull"}},
-		"missing.csv": {[]byte("404: Not Found"), []string{"answer of a server"}},
+		"missing.csv": {[]byte("404: Not Found"), []string{"error message of a server"}},
 	} {
 		_, err := read(name, c.data, Options{})
 		wantError(t, err, append(c.words, name)...)
@@ -196,9 +196,9 @@ func TestEnumerations(t *testing.T) {
 func TestPartsOfATable(t *testing.T) {
 	parts := tables(t, "a,b\n1,2\n3,4\n", "a,b\n5,6\n9,8\n")
 	_, err := Open(t.Context(), parts, Options{})
-	wantError(t, err, "has the columns of", "(a, b)", "Options.IDs none", "Options.Orientation columns")
+	wantError(t, err, "has the same columns as", "(a, b)", "Options.IDs none", "Options.Orientation columns")
 	_, err = OpenRows(t.Context(), parts, Options{Scratch: t.TempDir()})
-	wantError(t, err, "has the columns of")
+	wantError(t, err, "has the same columns as")
 	for _, o := range []Options{{NoIDs: true}, {Orientation: RowsAreSamples}} {
 		if s, err := Open(t.Context(), parts, o); err != nil || len(s.Views) != 2 {
 			t.Errorf("%+v: %v", o, err)

@@ -37,7 +37,7 @@ func WriteChoices(w io.Writer, c *choose.Choices) error {
 	}
 	var panels []string
 	for _, p := range []choicePanel{
-		{"loss, low is good", func(c choose.Choice) float64 { return c.Loss }},
+		{"loss, lower is better", func(c choose.Choice) float64 { return c.Loss }},
 		{"agreement of halves beyond noise, high is good", beyondNoise},
 		{"agreement over seeds, high is good", func(c choose.Choice) float64 { return c.SeedARI }},
 		{"share of the eigengaps, high is good", func(c choose.Choice) float64 { return c.GapShare }},
@@ -57,7 +57,7 @@ func WriteChoices(w io.Writer, c *choose.Choices) error {
 	if c.Suggested > 0 {
 		title += fmt.Sprintf("; suggested: %d", c.Suggested)
 		if !c.Clear {
-			title += ", but nothing stands out"
+			title += ", but no number stands out"
 		}
 	}
 	_, err := fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 %g %g" width="%g" height="%g" `+

@@ -75,7 +75,7 @@ type picked struct {
 func (p *picked) String() string {
 	sure := "stands out"
 	if !p.Clear {
-		sure = "is a guess, for nothing stands out"
+		sure = "is a guess: no number stands out"
 	}
 	return fmt.Sprintf("chosen among %d to %d on %d samples: %d %s", p.From, p.To, p.Samples, p.Clusters, sure)
 }

@@ -19,8 +19,8 @@ import (
 
 const aboutChoose = `Usage: largemvc choose FILE… -from 2 -to 20 [flags]
 
-Fits every number of clusters of a range several times and prints figures that need no classes. It suggests a number and
-gives the reasons, or says that no number stands out. For each number it takes the time of several fits.
+Fits each number of clusters from -from to -to several times, and prints measures that need no classes. Suggests a number
+and gives the reasons, or reports that no number stands out. Each number takes the time of several fits.
 `
 
 // chooseOptions holds the flags of choose.
@@ -39,24 +39,24 @@ func chooseFlags(o *chooseOptions) *flags {
 	o.sparse = dataset.SparseIfSmaller
 	f.group("Data")
 	f.data = &o.data
-	f.value(paths{&o.data}, "data", "`FILE` or folder with the data, like an argument; - is standard input. Repeat it for one "+
-		"file a view")
+	f.value(paths{&o.data}, "data", "`FILE` or folder with the data, the same as an argument; - is standard input. Repeat it "+
+		"to give one file per view")
 	o.dataFlags(f)
 	o.prepareFlags(f)
 	f.group("Fits")
 	f.int(&o.from, "from", 2, "`C`, the lowest number of clusters")
 	f.int(&o.to, "to", 20, "`C`, the highest number of clusters")
-	f.string(&o.known, "known", "`FILE|NAME`, the known labels of some samples, as in fit -known. Numbers below the number of "+
-		"their classes\nare left out; none by default")
-	f.int(&o.seeds, "seeds", 3, "`N` fits of each number, from the seeds SEED, SEED+1, …")
+	f.string(&o.known, "known", "`FILE|NAME` with the known labels of some samples, as in fit -known. Numbers of clusters "+
+		"below the number of their\nclasses are not tried; none by default")
+	f.int(&o.seeds, "seeds", 3, "`N` fits for each number of clusters, with the seeds SEED, SEED+1, …")
 	f.int(&c.Epochs, "epochs", 30, "`N`, the number of optimiser steps of each fit")
-	f.value(among(&o.preset, "default", "paper"), "preset", "preset of the fits: `default|paper`. The loss is "+
-		"comparable between numbers of clusters only with default")
+	f.value(among(&o.preset, "default", "paper"), "preset", "preset of the fits: `default|paper`. Only with default can the "+
+		"losses of different numbers of clusters be compared")
 	f.Uint64Var(&c.Seed, "seed", 0, "`SEED` of all random numbers; equal seeds give equal results on any number of cores")
 	f.added("seed")
 	f.int(&c.Machine.Workers, "workers", 0, "`N` threads; 0: all cores")
 	f.group("Result")
-	f.output(&o.figure, "figure", "`FILE` for a drawing of the figures, as SVG; none by default")
+	f.output(&o.figure, "figure", "`FILE` for a plot of the measures (SVG); none by default")
 	f.bool(&o.json, "json", "print one JSON object instead of the table; unknown values are null")
 	f.bool(&o.quiet, "quiet", "show no progress on standard error")
 	f.first("largemvc choose -data mydata.mat -from 2 -to 20 -figure choose.svg",
@@ -119,7 +119,7 @@ func runChoose(ctx context.Context, args []string, stdout, stderr io.Writer) err
 		return err
 	}
 	if o.to >= in.samples {
-		return usagef("choose: -to is %d, and there are %d samples", o.to, in.samples)
+		return usagef("choose: -to is %d, want less than the number of samples, %d", o.to, in.samples)
 	}
 	if _, err := o.knownOptions.read(ctx, &o.dataOptions, in); err != nil {
 		return err
@@ -141,7 +141,8 @@ func runChoose(ctx context.Context, args []string, stdout, stderr io.Writer) err
 		stdout = stderr
 	}
 	if ctx.Err() != nil {
-		err = fmt.Errorf("cancelled after %d of %d numbers of clusters; this is what they say", len(found.Choices), o.to-o.from+1)
+		err = fmt.Errorf("cancelled after %d of %d numbers of clusters; the table has only "+
+			"these", len(found.Choices), o.to-o.from+1)
 	}
 	return errors.Join(failed, o.print(stdout, in, found, time.Since(began)), err)
 }
@@ -239,7 +240,7 @@ func (c *chosen) table(w io.Writer) error {
 	case c.Clear:
 		fmt.Fprintf(w, "suggested: %d clusters\n", c.Suggested)
 	default:
-		fmt.Fprintf(w, "nothing stands out; if one number must be named, %d clusters\n", c.Suggested)
+		fmt.Fprintf(w, "no number stands out; the best guess is %d clusters\n", c.Suggested)
 	}
 	for _, r := range c.Reasons {
 		fmt.Fprintf(w, "  %s\n", r)
@@ -253,13 +254,13 @@ func (c *chosen) table(w io.Writer) error {
 		}
 	}
 	if c.Classes != nil {
-		fmt.Fprintf(w, "  the data have %d classes, which had no part in this\n", *c.Classes)
+		fmt.Fprintf(w, "  the data have %d classes, which were not used\n", *c.Classes)
 	}
-	_, err := fmt.Fprintf(w, "\nloss: low is good; structure: what clusters there are more than in noise;\n"+
-		"halves, of noise: how far clusters of two halves of the samples agree (ARI); seeds: the same of several fits;\n"+
-		"gap share: of the squared eigengaps of five graphs, of 5 to 20 neighbours; "+
-		"eigengap: of the fit's graph; silhouette: of the views;\n"+
-		"smallest: the samples in the smallest cluster. It took %.3g s.\n", c.Seconds)
+	_, err := fmt.Fprintf(w, "\nloss: lower is better; structure: whether there are clusters, in comparison with "+
+		"noise;\nhalves: agreement (ARI) of the clusters of two halves of the samples; of noise: the same for noise; seeds: of "+
+		"several fits;\ngap share: share of the squared eigengaps, of five graphs with 5 to 20 neighbours; eigengap: in the "+
+		"graph of the fit; silhouette: of the views;\nsmallest: the samples in the smallest cluster. It took %.3g "+
+		"s.\n", c.Seconds)
 	return err
 }
 

@@ -55,7 +55,7 @@ func TestChooseWrongUse(t *testing.T) {
 		{[]string{}, "-data FILE is missing"},
 		{[]string{"-data", data, "-from", "1"}, "-from is 1"},
 		{[]string{"-data", data, "-from", "5", "-to", "4"}, "-to is 4, below -from"},
-		{[]string{"-data", data, "-to", "30"}, "-to is 30, and there are 30 samples"},
+		{[]string{"-data", data, "-to", "30"}, "-to is 30, want less than the number of samples, 30"},
 		{[]string{"-data", data, "-to", "5", "-seeds", "0"}, "-seeds is 0"},
 		{[]string{"-data", data, "-to", "5", "-epochs", "0"}, "-epochs is 0"},
 		{[]string{"-data", data, "-to", "5", "-json", "-figure", "-"}, "-json writes to standard output too"},
@@ -86,7 +86,7 @@ func TestAutoClusters(t *testing.T) {
 		}
 	}
 	if text := (&picked{Clusters: 4, From: 2, To: 9, Samples: 10}).String(); text !=
-		"chosen among 2 to 9 on 10 samples: 4 is a guess, for nothing stands out" {
+		"chosen among 2 to 9 on 10 samples: 4 is a guess: no number stands out" {
 		t.Error(text)
 	}
 	for _, test := range [][]string{

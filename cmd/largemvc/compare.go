@@ -17,10 +17,10 @@ import (
 
 const aboutCompare = `Usage: largemvc compare [flags] A.csv B.csv
 
-Scores two labelings of the same samples against each other, and prints which label of A is which label of B. The labels
-are in the column label (or cluster, class, y …) or in the only column. If both files have ids, the samples
-that both have are compared, in any order; if neither has, the rows are matched by their places. A missing label (empty, NA,
-NaN, null …) is an error. The files are read like those of -labels.
+Scores two labelings of the same samples against each other, and prints which label of A matches which label of B. The
+labels are in the column label (or cluster, class, y …) or in the only column. If both files have ids, compare joins them by
+ids, in any order, and uses the samples that are in both. If neither has ids, row i of A and row i of B are one sample. A
+missing label (empty, NA, NaN, null …) is an error. A file may have any format that fit -labels reads.
 
   largemvc compare monday.csv tuesday.csv
 `

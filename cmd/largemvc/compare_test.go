@@ -116,7 +116,7 @@ func TestCompareWrongUse(t *testing.T) {
 			`no value in line 3, column label ("NA")`},
 		"two columns": {[]string{a, writeText(t, "b", "1,2\n3,4\n")}, exitError, "marks more than one class"},
 		"an id like a comment": {
-			[]string{a, writeText(t, "b", "id,label\nu,0\n#v,1\n")}, exitError, "a comment, or a sample whose id begins with #",
+			[]string{a, writeText(t, "b", "id,label\nu,0\n#v,1\n")}, exitError, "if it is a sample whose id begins with #",
 		},
 		"empty":  {[]string{a, writeText(t, "b", "")}, exitError, "is empty"},
 		"ragged": {[]string{a, writeText(t, "b", "id,label\nu\n")}, exitError, "has 1 fields in line 2"},

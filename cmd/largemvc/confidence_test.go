@@ -137,8 +137,8 @@ func TestMembershipFiles(t *testing.T) {
 func TestConfidenceIsRefused(t *testing.T) {
 	path := writeSet(t, 60, false)
 	for want, args := range map[string][]string{
-		"that -set NoStructure=true leaves out": {"-set", "NoStructure=true", "-outliers", "mark"},
-		"must end in .npy":                      {"-memberships", "m.txt"},
+		"cannot be given with -set NoStructure=true": {"-set", "NoStructure=true", "-outliers", "mark"},
+		"must end in .npy":                           {"-memberships", "m.txt"},
 	} {
 		status, _, stderr := runLine(append([]string{"fit", "-data", path, "-clusters", "3"}, args...)...)
 		if status != exitUsage || !strings.Contains(stderr, want) {

@@ -13,13 +13,13 @@ import (
 
 // aboutData is the part of the help on what can be read.
 const aboutData = `
-Rows are samples. A file may be NumPy (.npz, .npy), safetensors, MATLAB (.mat, v7.3 too), HDF5, AnnData (.h5ad), MuData
-(.h5mu), Parquet, CSV or TSV (gzip too), or a folder of one file a view; its content shows which. .npy and .parquet may be
-addresses (https://…). x-%d.npy is one view, its rows in x-0.npy, x-1.npy, … ('largemvc inspect -manifest' lists them).
-The usual names are known: views in X0, X1, … (x0, view_0, … too) or in a cell X, data, fea …, classes in y, Y, gt,
-labels …, a mask in present, ids in id, sample_id, patient_id …. Files with ids are joined by them, in any order. A line for
-each view says how it is read; what looks like a view and is not read is an error.
-'largemvc inspect FILE' says what is found and how it is read; docs/reading.md has the rules.
+Rows are samples. A file may be NumPy (.npz, .npy), safetensors, MATLAB (.mat, also v7.3), HDF5, AnnData (.h5ad), MuData
+(.h5mu), Parquet, CSV or TSV (also gzip); its content shows which. A folder has one file per view. .npy and .parquet may be
+addresses (https://…). x-%d.npy is one view with its rows in x-0.npy, x-1.npy, …; 'largemvc inspect -manifest' lists them.
+Usual names are found without a flag: views in X0, X1, … (also x0, view_0, …) or in a cell X, data, fea …; classes in y, Y,
+gt, labels …; a mask in present; ids in id, sample_id, patient_id …. Files with ids are joined by them, in any order. One line
+per view reports how it is read. A variable that looks like a view and is not read is an error.
+'largemvc inspect FILE' shows the content of a file and how it is read; docs/reading.md has the rules.
 `
 
 // dataOptions holds the flags for reading data.
@@ -51,52 +51,53 @@ type dataOptions struct {
 
 // dataFlags adds the flags of o, but for the data themselves.
 func (o *dataOptions) dataFlags(f *flags) {
-	f.string(&o.labels, "labels", "`NAME|FILE`: the variable or CSV column (its name, or its number from 0) that holds the "+
-		"classes, or, where there is none,\na file with them, of any format of -data; none: use no classes. By "+
-		"default one of a usual name")
-	f.string(&o.id, "id", "`NAME` of the variable or CSV column that names the samples; files are joined by it, in whatever "+
-		"order they have them.\nnone: match the rows of files by their places. By default a column id or of another usual "+
-		"name, or the\nindex of pandas and R")
-	f.string(&o.views, "views", "`NAMES` of the variables that hold the views, with commas between them, X{2} being an "+
-		"element of a cell; of AnnData\nthe paths (X,layers/counts,mod/rna/X). By default the usual names")
-	f.value(tableViews{&o.table}, "view", "`NAME=COLUMNS` of a CSV file, or of the only matrix of other files (see "+
-		"-views), that make a view, with commas between\nthem: names, ranges (c1-c40) and patterns (shape_*), numbers from 0 "+
-		"where they have no names. Give it several times. By default\nall columns of a file are one view")
-	f.string(&o.leaveOut, "leave-out", "`NAMES` of what is not read, with commas between them: variables, columns, files "+
-		"of a folder; patterns are allowed.\nA model keeps them for new samples. By default what is not understood is an error")
-	f.string(&o.oneHot, "one-hot", "`NAMES` of CSV columns that become a feature of 0 and 1 for each text in them; * "+
-		"takes all columns of texts. By default\ncolumns of texts are an error")
+	f.string(&o.labels, "labels", "`NAME|FILE` with the classes: a variable or CSV column, by its name or its number from 0, "+
+		"or else a file of any\nformat of -data; none: use no classes. By default a column or variable with a usual name")
+	f.string(&o.id, "id", "`NAME` of the variable or CSV column with the ids of the samples. Files with ids are joined by "+
+		"them, in any order;\nnone: match rows by their places. By default id or another usual name, or the index of pandas "+
+		"and R")
+	f.string(&o.views, "views", "`NAMES` of the variables that hold the views, separated by commas. X{2} is an element of a "+
+		"cell; in AnnData give\npaths (X,layers/counts,mod/rna/X). By default the usual names")
+	f.value(tableViews{&o.table}, "view", "`NAME=COLUMNS`: a view made of some columns of a CSV file, or of the only matrix of "+
+		"another file. -views selects\nthat matrix. Repeat -view for each view. COLUMNS are separated by commas: names, "+
+		"ranges (c1-c40), patterns\n(shape_*), or numbers from 0 if they have no names. By default all columns of a file are "+
+		"one view")
+	f.string(&o.leaveOut, "leave-out", "`NAMES` of variables, columns or files of a folder that are not read, separated by "+
+		"commas; patterns are allowed. A\nmodel leaves them out of new samples too. By default, content that is not "+
+		"understood is an error")
+	f.string(&o.oneHot, "one-hot", "`NAMES` of CSV columns of text: each different text becomes a feature with 0 and 1; * "+
+		"takes all columns of text. By\ndefault columns of text are an error")
 	f.string(
 		&o.mask,
-		"mask",
-		"`FILE` with an n×V matrix of ones and zeros, which views each sample has; its columns may be named as\nthe "+
-			"views, and it may have ids. By default what the data hold",
-	)
-	f.bool(&o.missingRows, "missing-rows", "take rows that are wholly NaN for absent views; by default they are an "+
-		"error, unless the file lists the samples of\neach view")
-	f.bool(&o.triplets, "triplets", "read views of three columns as (row, column, value); by default they are three features")
-	f.value(oneOf(&o.sparse, dataset.SparseIfSmaller, dataset.AsStored, dataset.AllDense, dataset.AllSparse), "sparse",
-		"how views are held: `auto|keep|never|always`. auto: sparse where at most 5 % of the entries are not zero, which "+
-			"trains faster\nand takes less memory; keep: as in the file; never and always: all dense, all sparse")
+		"mask", "`FILE` with an n×V matrix: 1 where a sample has a view, 0 where it lacks it. Its columns may have the names "+
+			"of the\nviews, and its rows ids. By default the mask in the data, if there is one")
+	f.bool(&o.missingRows, "missing-rows", "read a row of NaN alone as an absent view; by default it is an error, unless the "+
+		"file lists the samples of each\nview")
+	f.bool(&o.triplets, "triplets", "read a matrix of three columns as entries (row, column, value) of a view; by default they "+
+		"are three features")
+	f.value(oneOf(&o.sparse, dataset.SparseIfSmaller, dataset.AsStored, dataset.AllDense, dataset.AllSparse), "sparse", "how "+
+		"views are stored in memory: `auto|keep|never|always`. auto: sparse if at most 5 % of the entries are not "+
+		"zero,\nwhich trains faster and takes less memory; keep: as in the file; never: dense; always: sparse")
 	f.value(oneOf(&o.orientation, dataset.AutoOrientation, dataset.RowsAreSamples, dataset.ColumnsAreSamples), "orientation",
-		"axis of the matrices that counts the samples: `auto|rows|columns`. auto: by the labels and the sizes of the views;\n"+
-			"of tables the rows, unless the first line has the ids of another file")
-	f.value(oneOf(&o.header, dataset.AutoHeader, dataset.WithHeader, dataset.NoHeader), "header",
-		"whether the first line of a CSV file names its columns, where that is not certain: `auto|yes|no`. auto: an error "+
-			"says so")
-	f.value(oneOf(&o.decimal, dataset.AutoDecimal, dataset.DecimalPoint, dataset.DecimalComma), "decimal",
-		"how a CSV file writes decimals: `auto|point|comma`, 0.5 or 0,5")
-	f.int(&o.maxMemory, "max-memory", 0, "`MIB` that the values may take at most; 0: 1024, or 128 times the size of the "+
-		"files where that is more.\nWith fit -from-disk it is what the fit may take at most; 0: what it needs")
+		"axis of the samples in the matrices: `auto|rows|columns`. auto: the axis that fits the labels and the sizes of "+
+			"the\nviews; the rows of tables, unless the first line has the ids of another file")
+	f.value(oneOf(&o.header, dataset.AutoHeader, dataset.WithHeader, dataset.NoHeader), "header", "whether the first line of a "+
+		"CSV file names its columns: `auto|yes|no`. auto: decided from the texts in it, or an\nerror if that is uncertain; "+
+		"no: only texts above numbers are names")
+	f.value(oneOf(&o.decimal, dataset.AutoDecimal, dataset.DecimalPoint, dataset.DecimalComma), "decimal", "decimal sign in "+
+		"CSV files: `auto|point|comma`, as in 0.5 or 0,5")
+	f.int(&o.maxMemory, "max-memory", 0, "`MIB`, the most memory for the values that are read; 0: 1024, or 128 times the size "+
+		"of the files if that is more.\nWith fit -from-disk: the most memory for the fit; 0: no limit")
 }
 
 // prepareFlags adds the flags of o that change values; a model keeps them for new samples.
 func (o *dataOptions) prepareFlags(f *flags) {
 	f.value(oneOf(&o.impute, dataset.NoImpute, dataset.ImputeMean, dataset.ImputeMedian, dataset.ImputeNeighbors), "impute",
-		"what fills missing values in rows of samples that have the view: `none|mean|median|neighbors`, the mean or median of "+
-			"the feature,\nor its mean over the 5 nearest samples that have it (docs/reading.md). none: they are an error")
-	f.value(transforms{&o.transform}, "transform", "`log1p|clr|tfidf`, what counts become in all views, or NAME=log1p,… for "+
-		"single views (docs/reading.md);\nby default values stay as they are")
+		"what replaces missing values in a view that the sample has: `none|mean|median|neighbors`. mean, median: of "+
+			"the\nfeature; neighbors: the mean over the 5 nearest samples that have it (docs/reading.md); none: missing values "+
+			"are\nan error")
+	f.value(transforms{&o.transform}, "transform", "transformation of counts: `log1p|clr|tfidf` for all views, or NAME=log1p,… "+
+		"for single views (docs/reading.md); none\nby default")
 }
 
 // transforms is a flag.Value: one transform for all views, or NAME=TRANSFORM with commas between them.
@@ -205,13 +206,11 @@ func bits(double bool) int {
 
 // diskFlags adds the flags of data that are larger than memory.
 func (o *dataOptions) diskFlags(f *flags, of string) {
-	f.bool(&o.fromDisk, "from-disk", "read the rows from the files whenever they are needed, for data larger than memory: "+of)
-	f.value(scratchFolder{&o.scratch, &o.numbers}, "scratch", "`FOLDER` for files that are deleted at the end. With "+
-		"-from-disk it gets what cannot be read row by row as it lies in\n"+
-		"its file (CSV, MATLAB v5, compressed or chunked arrays); "+
-		"by default that is an error.\nFOLDER,bfloat16 or FOLDER,uint8 writes 8 significant bits in 2 bytes, "+
-		"or 256 levels a column in one: less to read, less exact (docs/scale.md). "+
-		"Parquet is then\ndecoded once, and not in each pass")
+	f.bool(&o.fromDisk, "from-disk", "read the rows from the files whenever they are needed, for data larger than memory; "+of)
+	f.value(scratchFolder{&o.scratch, &o.numbers}, "scratch", "`FOLDER` for temporary files. With -from-disk it gets a copy of "+
+		"data that cannot be read row by row (CSV, MATLAB v5,\ncompressed or chunked arrays); by default such data are an "+
+		"error. FOLDER,bfloat16 stores values with 8 significant\nbits (2 bytes), FOLDER,uint8 with 256 levels per column (1 "+
+		"byte): less to read, less exact (docs/scale.md).\nParquet is then decoded once, not in each pass")
 }
 
 // scratchFolder is a flag.Value for a folder and, after a comma, the numbers that are written there.

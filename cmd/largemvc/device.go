@@ -14,9 +14,9 @@ import (
 
 const aboutDevice = `Usage: largemvc device [-selftest [-json] | -trial FILE | -step NAME]
 
-Lists the GPUs that a fit can use, and for others the reason why it cannot. -selftest runs the kernels on the GPU and
-compares them with the CPU. -trial does that and more, for a report about a card: each step is a process of its own with
-a time limit, and each finding is on disk before the next one begins.
+Lists the GPUs that a fit can use. For a GPU that it cannot use, it prints the reason. -selftest runs the kernels on the
+GPU and compares the results with the CPU. -trial does that and more, for a report about a card. Each step of a trial is a
+separate process with a time limit, and writes each result to FILE at once.
 `
 
 // deviceOptions holds the flags of device.
@@ -33,11 +33,11 @@ func deviceFlags(o *deviceOptions) *flags {
 	f.bool(&o.selftest, "selftest", "run networks and products on the GPU and compare them with the CPU; the exit status is 1 "+
 		"if they\ndiffer")
 	f.bool(&o.json, "json", "print a line of JSON for each check of the selftest")
-	f.string(&o.trial, "trial", "`FILE` for the lines of JSON of a trial: the card, compilation, copies, checks, times of "+
-		"kernels\nand fits")
-	f.string(&o.step, "step", "`NAME` of one step of the trial, to run alone: its lines go to standard output")
-	f.int(&o.samples, "samples", 60000, "`N`, the most samples of a test; the largest test has 195537 samples of 2672 "+
-		"features (2 GB), which the CPU\nalso computes in float64")
+	f.string(&o.trial, "trial", "`FILE` for the results of a trial, as lines of JSON: the card, compilation, copies, checks, "+
+		"times of kernels and of\nfits")
+	f.string(&o.step, "step", "`NAME` of the only step of the trial to run; its lines go to standard output")
+	f.int(&o.samples, "samples", 60000, "`N`, the most samples of a test. The largest test has 195537 samples of 2672 features "+
+		"(2 GB); the CPU computes it\ntoo, in float64")
 	return f
 }
 
@@ -80,7 +80,7 @@ func runDevice(ctx context.Context, args []string, stdout, _ io.Writer) error {
 func gib(bytes int64) float64 { return float64(bytes) / (1 << 30) }
 
 // errSelftest says that a device computes something wrong.
-var errSelftest = errors.New("the GPU computes something wrong: please report the lines above, and use -device cpu")
+var errSelftest = errors.New("the GPU computes wrong results: please report the lines above, and use -device cpu")
 
 // selftest runs the kernels on the device and prints what is found.
 func selftest(ctx context.Context, o *deviceOptions, stdout io.Writer) error {

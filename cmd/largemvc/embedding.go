@@ -48,8 +48,8 @@ func (f matrixFile) checkIDs(in *input) error {
 	}
 	for i, id := range in.ids {
 		if n := utf8.RuneCountInString(id); n > longestID {
-			return fmt.Errorf("-%s %s: the id of sample %d (from 0), %q, has %d characters, and .npz takes %d at most "+
-				"(ids: %s): shorten it, or give -%[1]s a name that ends in .csv", f.flag, f.path, i,
+			return fmt.Errorf("-%s %s: the id of sample %d (from 0), %q, has %d characters; .npz takes at most %d (ids: %s): "+
+				"shorten it, or give -%[1]s a name that ends in .csv", f.flag, f.path, i,
 				string([]rune(id)[:20])+"…", n, longestID, in.reading.IDs)
 		}
 	}

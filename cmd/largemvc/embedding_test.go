@@ -28,7 +28,7 @@ func TestLongIDs(t *testing.T) {
 	h, model := filepath.Join(folder, "h.npz"), filepath.Join(folder, "model")
 	fit := []string{"fit", "-clusters", "3", "-epochs", "1", "-quiet", "-save", model, "-data"}
 	status, stdout, stderr := runLine(append(fit, long, "-embedding", h)...)
-	const want = "has 1025 characters, and .npz takes 1024 at most (ids: 30, from column id of "
+	const want = "has 1025 characters; .npz takes at most 1024 (ids: 30, from column id of "
 	checkFailure(t, "fit", exitError, status, stdout, stderr, "the id of sample 7 (from 0)")
 	checkFailure(t, "fit", exitError, status, stdout, stderr, want)
 	if status, _, stderr = runLine(append(fit, long, "-embedding", filepath.Join(folder, "h.csv"))...); status != exitOK {

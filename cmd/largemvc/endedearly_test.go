@@ -25,9 +25,9 @@ func TestEndedEarly(t *testing.T) {
 		want               string
 	}{
 		{ended, "", "", none},
-		{ended, "s", "", none + ", and nothing to resume: s has nothing of this fit yet"},
-		{ended, "endedearly_test.go", "", none + ", but a checkpoint: -resume endedearly_test.go goes on from it"},
-		{ended, "s", "old", none + "; -resume old can be given again"},
+		{ended, "s", "", none + ", and no checkpoint of this fit in s yet"},
+		{ended, "endedearly_test.go", "", none + "; continue from the checkpoint with -resume endedearly_test.go"},
+		{ended, "s", "old", none + "; continue with -resume old again"},
 		{context.Background(), "s", "", "disk full"},
 	} {
 		o := &fitOptions{resume: test.resume}
@@ -102,7 +102,7 @@ func TestPartialFiles(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"overwrite what -start reads": {"-start", labels, "-out", out},
-		"are both to write":           {"-save", labels, "-out", out},
+		"would both write":            {"-save", labels, "-out", out},
 	} {
 		status, stdout, stderr := runLine(append([]string{"fit", "-data", path}, args...)...)
 		checkFailure(t, want, exitUsage, status, stdout, stderr, want)

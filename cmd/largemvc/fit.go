@@ -78,7 +78,8 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 		o.writeSummary(stdout, stderr, in, result, reading),
 	}
 	if ctx.Err() != nil && ended != nil {
-		ended = fmt.Errorf("cancelled after %d of %d epochs; the result is of that state", result.Epochs, result.Config().Epochs)
+		ended = fmt.Errorf("cancelled after %d of %d epochs; the result is the state after the last "+
+			"one", result.Epochs, result.Config().Epochs)
 	}
 	return errors.Join(append(failed, ended)...)
 }
@@ -156,7 +157,7 @@ func (o *fitOptions) writeMatrices(ctx context.Context, in *input, c *largemvc.C
 // cancelled is the error of a run that ends before it has a result.
 func cancelled(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return errors.New("cancelled before there was anything to write; there is no result")
+		return errors.New("cancelled; there is no result yet, and nothing was written")
 	}
 	return err
 }
@@ -169,11 +170,11 @@ func (o *fitOptions) endedEarly(ctx context.Context, err error) error {
 	err = errors.New("cancelled before the first epoch; there is no result")
 	switch path := o.config.Checkpoint.Path; {
 	case o.resume != "":
-		return fmt.Errorf("%w; -resume %s can be given again", err, o.resume)
+		return fmt.Errorf("%w; continue with -resume %s again", err, o.resume)
 	case path != "" && o.hasCheckpoint():
-		return fmt.Errorf("%w, but a checkpoint: -resume %s goes on from it", err, path)
+		return fmt.Errorf("%w; continue from the checkpoint with -resume %s", err, path)
 	case path != "":
-		return fmt.Errorf("%w, and nothing to resume: %s has nothing of this fit yet", err, path)
+		return fmt.Errorf("%w, and no checkpoint of this fit in %s yet", err, path)
 	}
 	return err
 }
@@ -298,8 +299,8 @@ func (o *fitOptions) checkFiles(stdout io.Writer) error {
 	// A training that goes on may keep its own checkpoint.
 	checkpoint := o.output("checkpoint")
 	if checkpoint.stream {
-		return usagef("fit: -checkpoint %s is a pipe, a device or an open file, and a checkpoint replaces its file again and "+
-			"again: give the name of a file", o.config.Checkpoint.Path)
+		return usagef("fit: -checkpoint %s is a pipe, a device or an open file, which cannot be replaced by each new "+
+			"checkpoint: give the name of a file", o.config.Checkpoint.Path)
 	}
 	for _, other := range []string{"out", "save", "report", "embedding", "trust", "memberships", "write-config"} {
 		if err := o.output(other).checkInput("fit", "resume", o.resume); o.resume != "" && err != nil {
@@ -308,8 +309,8 @@ func (o *fitOptions) checkFiles(stdout io.Writer) error {
 	}
 	if checkpoint.info != nil && checkpoint.info.Mode().IsRegular() && !o.overwrite {
 		if resumed, err := os.Stat(o.resume); o.resume == "" || err != nil || !os.SameFile(resumed, checkpoint.info) {
-			return usagef("fit: -checkpoint %s is there already, and a training from the start would overwrite it: go on "+
-				"with -resume %[1]s, or give -overwrite",
+			return usagef("fit: -checkpoint %s exists, and a new training would overwrite it: continue it with -resume %[1]s, "+
+				"or give -overwrite",
 				o.config.Checkpoint.Path)
 		}
 	}

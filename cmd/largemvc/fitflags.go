@@ -45,8 +45,9 @@ type fitOptions struct {
 
 const aboutFit = `Usage: largemvc fit FILE… -clusters C [flags]
 
-Clusters the samples of a data set and prints a summary, or with -json one JSON object, on standard output. If the data
-have classes, it also scores the clusters against them.
+Clusters the samples of a data set. Prints a summary on standard output, or one JSON object with -json. If the data have
+classes, fit also scores the clusters against them. An interrupted training writes each result to FILE.partial instead of
+FILE, and exits with status 1.
 `
 
 // fitFlags makes the flags of fit.
@@ -55,64 +56,60 @@ func fitFlags(o *fitOptions) *flags {
 	o.sparse = dataset.SparseIfSmaller
 	f.group("Data")
 	f.data = &o.data
-	f.value(paths{&o.data}, "data", "`FILE` or folder with the data, like an argument; - is standard input. Repeat it for one "+
-		"file a view")
+	f.value(paths{&o.data}, "data", "`FILE` or folder with the data, the same as an argument; - is standard input. Repeat it "+
+		"to give one file per view")
 	o.dataFlags(f)
 	o.prepareFlags(f)
-	o.diskFlags(f, "what is kept for each sample is in\nmemory or, without neighbours, computed again where "+
-		"-max-memory has no room for it. -set FitSamples=N trains on a part")
-	f.output(&o.out, "out", aboutLabels+"remoteness (distance from other samples,\n1 is typical), and with -known class and "+
-		"class_confidence; "+interrupted+"; - is standard output; none by default")
-	f.value(among(&o.outliers, "keep", "mark"), "outliers",
-		"labels of samples that fit no cluster, in -out and -json: `keep|mark`. keep: as of others; mark: -1")
-	f.string(&o.memberships, "memberships", "`FILE` for the memberships of each sample in all clusters, which sum to 1, .npy, "+
-		".npz or .csv;\n"+interrupted+"; none by default")
-	f.output(&o.save, "save", "`FILE` for the trained model; "+interrupted+";\n- is standard output; none by default")
-	f.output(&o.report, "report", "`FILE` for a report, one HTML page; it has a map, sizes, doubtful samples, a description "+
-		"of each cluster and a model card,\nand takes some seconds and the memory of the data once more; "+interrupted+
-		";\nnone by default")
-	f.string(&o.embedding, "embedding", "`FILE` for the representation H, .npy, .npz or .csv;\n"+interrupted+"; none by default")
-	f.output(&o.trust, "trust", "`FILE` for the trust in the rows"+aboutTrust+"; it needs neighbours, and the memory of the "+
-		"data once more;\n"+interrupted)
-	f.int(&o.features, "features", 0, "`N` features of each cluster that distinguish it from the others, in the summary and in "+
-		"-json (docs/trust.md);\nit needs the memory of the data once more; 0: none")
+	o.diskFlags(f, "the state of each sample\nstays in memory. Without neighbours it is computed again in "+
+		"every pass if -max-memory has no room for it.\n-set FitSamples=N trains on a part")
+	f.output(&o.out, "out", aboutLabels+"remoteness (distance from other samples, 1 is typical), and with -known class and "+
+		"class_confidence;\n- is standard output; none by default")
+	f.value(among(&o.outliers, "keep", "mark"), "outliers", "labels of samples that fit no cluster, in -out and -json: "+
+		"`keep|mark`. keep: their cluster; mark: -1")
+	f.string(&o.memberships, "memberships", "`FILE` for the memberships of each sample in all clusters, which sum to 1: .npy, "+
+		".npz or .csv; none by default")
+	f.output(&o.save, "save", "`FILE` for the trained model; - is standard output; none by default")
+	f.output(&o.report, "report", "`FILE` for a report, one HTML page with a map, cluster sizes, doubtful samples, a "+
+		"description of each cluster and a\nmodel card. It takes some seconds, and memory for a second copy of the data; none "+
+		"by default")
+	f.string(&o.embedding, "embedding", "`FILE` for the representation H (n×m): .npy, .npz or .csv; none by default")
+	f.output(&o.trust, "trust", "`FILE` for the trust in the rows"+aboutTrust+". It needs neighbours, and memory for a second\n"+
+		"copy of the data")
+	f.int(&o.features, "features", 0, "`N` features that distinguish each cluster from the others, in the summary and in -json "+
+		"(docs/trust.md). It takes\nmemory for a second copy of the data; 0: none")
 	f.bool(&o.json, "json", "print one JSON object instead of the summary; unknown values are null")
-	f.bool(&o.quiet, "quiet", "show no progress on standard error; the summary then says how the data are read")
+	f.bool(&o.quiet, "quiet", "show no progress on standard error; the summary then has the lines on how the data are read")
 
 	f.group("Clusters and network")
-	f.value(clusterCount{&c.Clusters, &o.auto}, "clusters", "`C|auto`, the number of clusters, in short -k; 0: the number of "+
-		"classes in the labels;\nauto: chosen from 2 to 20 as 'largemvc choose' does, on at most 2000 samples, which the "+
-		"summary says")
+	f.value(clusterCount{&c.Clusters, &o.auto}, "clusters", "`C|auto`: the number of clusters, in short -k; 0: the number of "+
+		"classes in the labels; auto: chosen from 2 to 20 as\nby 'largemvc choose', on at most 2000 samples")
 	f.alias("k", "clusters")
 	o.start = "default"
-	f.string(&o.start, "start",
-		"initial clustering: `default|careful|FILE`. careful: compares three, and takes another than the "+
-			"default's only\nwhere classes seem to be of very different sizes (docs/expect.md); "+
-			"FILE: a label from 0 for each sample, "+
-			"read and joined\nto the samples as a file of -labels is")
+	f.string(&o.start, "start", "initial clustering: `default|careful|FILE`. careful: compares three clusterings, and replaces "+
+		"the default one only\nif the classes seem to differ much in size (docs/expect.md); FILE: a label from 0 for each "+
+		"sample, read and joined\nto the samples as a file of -labels is")
 	f.string(&o.known, "known", aboutKnown)
-	f.value(among(&o.preset, "default", "paper"), "preset",
-		"preset of the settings that -set does not give: `default|paper`. default: neighbours, two standardisations,\n"+
-			"θ and ρ ≥ 0, best on average; paper: the paper's network, without neighbours")
+	f.value(among(&o.preset, "default", "paper"), "preset", "preset of all settings that -set does not change: "+
+		"`default|paper`. default: neighbours, two standardisations, θ and\nρ ≥ 0; best on average; paper: the paper's "+
+		"network, without neighbours")
 	f.group("Training")
 	f.int(&c.Epochs, "epochs", 0, "`N`, the number of optimiser steps; 0: no training")
-	f.Lookup("epochs").DefValue = "100; of the default preset with more than 200 clusters 50"
+	f.Lookup("epochs").DefValue = "100, or 50 with the default preset and more than 200 clusters"
 	f.Uint64Var(&c.Seed, "seed", 0, "`SEED` of all random numbers; equal seeds give equal results on any number of cores")
 	f.added("seed")
-	f.output(&c.Checkpoint.Path, "checkpoint", "`FILE` for the state of the fit, for -resume; none by default,\n"+
-		"with -resume the file that is resumed, unless that is a pipe")
-	f.value(seconds{&o.grace}, "grace", "`auto|none|SECONDS` that the fit may take after a "+
-		"signal to write labels and model; then it exits with status 1. The\nstate after the last epoch is in -checkpoint "+
-		"by then. auto: 8 with -mpi, else none, no limit")
+	f.output(&c.Checkpoint.Path, "checkpoint", "`FILE` for the state of the training, to continue it with -resume. By default "+
+		"none; with -resume the resumed file,\nunless it is a pipe")
+	f.value(seconds{&o.grace}, "grace", "time to write labels and model after a signal: `auto|none|SECONDS`. Then fit exits "+
+		"with status 1; -checkpoint has\nthe state after the last epoch. none: no limit; auto: 8 with -mpi, else none")
 	f.bool(&o.overwrite, "overwrite", "let a new training overwrite the file of -checkpoint; by default that is an error")
-	f.string(&o.resume, "resume", "`FILE` of -checkpoint to continue from, with the same data and settings, in -config too; a "+
-		"higher -epochs trains on.\nIf a pipe has a 64-bit training, give -set Float64=true. By default a training starts new")
-	f.int(&c.Machine.Workers, "workers", 0, "`N` threads; 0: all cores, with -mpi the cores of a process")
-	f.text(&c.Machine.Device, "device",
-		"device of the training: `auto|cpu|cuda`. auto: a GPU if there is one and the fit is long and can run "+
-			"there,\nelse the cpu; cuda: a GPU, or an error ('largemvc device' lists GPUs, docs/gpu.md)")
-	f.bool(&o.mpi, "mpi", "fit together with the other processes of mpirun, srun or the mpi-operator, which each read a "+
-		"part of the rows.\n%d in -data FILE stands for the numbers of the parts, in -out FILE for the process (docs/mpi.md)")
+	f.string(&o.resume, "resume", "`FILE` that -checkpoint wrote: continue its training, with the same data and settings (in "+
+		"-config too). A higher\n-epochs trains longer. If a pipe has a float64 training, give -set Float64=true. By default "+
+		"a new training begins")
+	f.int(&c.Machine.Workers, "workers", 0, "`N` threads; 0: all cores; with -mpi the cores of the process")
+	f.text(&c.Machine.Device, "device", "device of the training: `auto|cpu|cuda`. auto: a GPU if there is one, the training "+
+		"can run there and is long, else\nthe CPU; cuda: a GPU, or an error ('largemvc device' lists GPUs, docs/gpu.md)")
+	f.bool(&o.mpi, "mpi", "fit together with the other processes of mpirun, srun or the mpi-operator; each reads a part of the "+
+		"rows. %d is\nthe number of a part in -data FILE, and the number of the process in -out FILE (docs/mpi.md)")
 
 	o.settingFlags(f)
 	f.first("largemvc fit -data mydata.mat -clusters 7 -out labels.csv -save model.safetensors -report report.html",
@@ -120,9 +117,6 @@ func fitFlags(o *fitOptions) *flags {
 		"id patient", "seed 1", "epochs 200", "preset paper")
 	return f
 }
-
-// interrupted says where an interrupted training writes its result.
-const interrupted = "an interrupted training writes its result to FILE.partial, with status 1"
 
 // parseFit reads the command line of fit. It returns flag.ErrHelp where help was asked for.
 func parseFit(args []string) (*fitOptions, *flags, error) {
@@ -201,7 +195,7 @@ func (o *fitOptions) check() error {
 // checkJudged refuses what needs the judgement of the structure where there is none.
 func (o *fitOptions) checkJudged() error {
 	if o.config.NoStructure && (o.memberships != "" || o.outliers == "mark") {
-		return usagef("fit: -memberships and -outliers mark need the judgement that -set NoStructure=true leaves out")
+		return usagef("fit: -memberships and -outliers mark cannot be given with -set NoStructure=true: leave it out")
 	}
 	return nil
 }

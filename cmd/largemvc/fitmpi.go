@@ -69,7 +69,7 @@ func (o *dataOptions) checkShards(command, with string) error {
 		}
 	}
 	if len(o.table) > 0 && len(o.data) > 1 && o.sharded() {
-		return usagef("%s: -view makes views of the columns of one file, and %d are given with %%d in -data", command,
+		return usagef("%s: -view takes columns of one file, and %d are given with %%d in -data", command,
 			len(o.data))
 	}
 	if _, err := os.Stat(o.labels); o.classesFile() && err != nil {
@@ -81,8 +81,8 @@ func (o *dataOptions) checkShards(command, with string) error {
 // checkMPILabels refuses labels that are not in a file of their own.
 func (o *fitOptions) checkMPILabels() error {
 	if !o.classesFile() && o.resume == "" && o.config.Clusters == 0 && o.known == "" {
-		return usagef("fit: -mpi reads no classes to count: say with -clusters how many clusters there are, or give " +
-			"-labels a file")
+		return usagef("fit: the number of clusters is missing, and with -mpi no classes are read from the data: give -clusters " +
+			"a number, or -labels a file")
 	}
 	if o.knownColumn != "" {
 		return usagef("fit: -known %s is no file: with -mpi give a table of labels with ids, or with a column "+
@@ -165,7 +165,7 @@ func (o *fitOptions) endedRank(ctx context.Context, rank int, c *largemvc.Cluste
 	case rank > 0:
 		return errQuiet
 	case ctx.Err() != nil || errors.Is(ended, context.Canceled):
-		return fmt.Errorf("cancelled after %d epochs; the result is of that state%s", c.Epochs, o.goOn())
+		return fmt.Errorf("cancelled after %d epochs; the result is the state after the last one%s", c.Epochs, o.goOn())
 	case errors.As(ended, &other):
 		return fmt.Errorf("%w%s", ended, o.goOn())
 	}

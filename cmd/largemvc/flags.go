@@ -241,7 +241,7 @@ func (v seconds) Set(s string) error {
 
 // errEmpty is the error of an empty file or name. Without a flag the command does less, or something else: a script whose
 // variable is not set must not get that without a word.
-var errEmpty = errors.New("must not be empty: is a variable of a script not set? To do without it, leave it out")
+var errEmpty = errors.New("must not be empty (a variable of a script may be unset); leave it out for the default")
 
 // words is a flag.Value for a file, a name or a text.
 type words struct{ p *string }

@@ -43,10 +43,8 @@ func TestShortHelp(t *testing.T) {
 func TestHelpOfFiles(t *testing.T) {
 	for _, test := range []struct{ command, flag, want string }{
 		{"fit", "labels", "of any format of -data"}, {"predict", "labels", "of any format of -data"},
-		{"fit", "start", "as a file of -labels is"}, {"compare", "", "like those"},
-		{"fit", "out", "interrupted training writes its result to FILE.partial, with status 1"},
-		{"fit", "save", "interrupted training writes its result to FILE.partial, with status 1"},
-		{"fit", "embedding", "interrupted training writes its result to FILE.partial, with status 1"},
+		{"fit", "start", "as a file of -labels is"}, {"compare", "", "any format that fit -labels reads"},
+		{"fit", "", "interrupted training writes each result to FILE.partial instead of FILE, and exits with status 1"},
 	} {
 		_, help, _ := runLine(test.command, "-h", "all")
 		if _, flags, ok := strings.Cut(help, "\n  -"+test.flag+" "); ok {

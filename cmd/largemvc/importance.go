@@ -74,7 +74,7 @@ func newImportant(found *report.Importance, most int) important {
 func (x *important) lines(clusters int) (lines []string) {
 	switch {
 	case x.Untested != nil:
-		return []string{"none are shown: " + *x.Untested}
+		return []string{"none: " + *x.Untested}
 	case x.Features == nil:
 		return nil
 	}

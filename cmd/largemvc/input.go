@@ -111,13 +111,13 @@ func complete(ctx context.Context, o *fitOptions, in *input) error {
 	}
 	if c.Clusters == 0 {
 		if c.Clusters = in.classes; c.Clusters == 0 {
-			return usagef("fit: no labels are read from %s whose classes could be counted: say with -clusters how many clusters "+
-				"there are", o.data[0])
+			return usagef("fit: the number of clusters is missing, and %s has no labels to count classes in: give -clusters a "+
+				"number or auto", o.data[0])
 		}
 	}
 	c.Anchors = c.WithDefaults().Anchors
 	if c.Clusters > in.samples {
-		return usagef("fit: %d clusters for %d samples", c.Clusters, in.samples)
+		return usagef("fit: -clusters is %d, and there are only %d samples", c.Clusters, in.samples)
 	}
 	return o.readStart(ctx, in, c.Anchors)
 }

@@ -25,11 +25,11 @@ type inspectOptions struct {
 	flags    *flags
 }
 
-const aboutInspect = `Usage: largemvc inspect [flags] FILE…, or largemvc inspect -data FILE [flags]
+const aboutInspect = `Usage: largemvc inspect FILE… [flags]
 
 Prints the contents of a file or folder, how they are read as a data set, suggested settings, and the memory of a fit.
 Several files are one data set with one view per file. The exit status is 1 if they cannot be read. For a model of
-'largemvc fit -save' it prints the data and settings of the training; for a checkpoint, the state of the training.
+'largemvc fit -save', inspect prints the data and settings of the training; for a checkpoint, the state of the training.
 `
 
 // inspectFlags makes the flags of inspect.
@@ -39,19 +39,19 @@ func inspectFlags(o *inspectOptions) *flags {
 	o.sparse = dataset.SparseIfSmaller
 	f.group("Data")
 	f.data = &o.data
-	f.value(paths{&o.data}, "data", "`FILE` or folder with the data, like an argument; - is standard input. Repeat it for one "+
-		"file per view")
+	f.value(paths{&o.data}, "data", "`FILE` or folder with the data, the same as an argument; - is standard input. Repeat it "+
+		"to give one file per view")
 	o.dataFlags(f)
 	o.prepareFlags(f)
-	f.bool(&o.manifest, "manifest", "write beside the files of each -data with %d in place of a number how many they are, and "+
-		"the rows of each:\nno command reads such files without it")
-	f.value(scratchFolder{&o.scratch, &o.numbers}, "scratch", "`FOLDER` for files that are deleted at the end: files with %d "+
-		"need one if they cannot be\nread row by row as they lie (CSV, compressed arrays); none by default")
-	f.output(&o.write, "write", "`FILE` to begin from, for fit -config: how the data are read, and all settings with their "+
-		"defaults; none by default")
+	f.bool(&o.manifest, "manifest", "write a manifest beside the files of each -data with %d: how many files there are, and "+
+		"how many rows each has. No\ncommand reads such files without it")
+	f.value(scratchFolder{&o.scratch, &o.numbers}, "scratch", "`FOLDER` for temporary files. Files with %d need it if they "+
+		"cannot be read row by row (CSV, compressed arrays); none\nby default")
+	f.output(&o.write, "write", "`FILE` for how the data are read, and all settings with their defaults: edit it and give it "+
+		"to fit -config; none by\ndefault")
 	f.group("Memory")
-	f.int(&o.clusters, "clusters", 0, "`C`, the number of clusters for the estimate of memory; 0: the number of "+
-		"classes in the labels, else 10")
+	f.int(&o.clusters, "clusters", 0, "`C`, the number of clusters for the estimate of memory; 0: the number of classes in the "+
+		"labels, or 10 without labels")
 	f.first("largemvc inspect mydata.mat", "clusters 7", "labels species", "id patient", "views X0,X2", "view shape=c1-c40",
 		"leave-out comment", "orientation rows", "max-memory 4096")
 	return f
@@ -146,7 +146,7 @@ func (o *inspectOptions) count(r *dataset.Report) (clusters int, from string) {
 	case len(r.Classes) > 0:
 		return len(r.Classes), "the number of classes"
 	}
-	return min(10, r.Samples), "a guess: there are no labels, say -clusters"
+	return min(10, r.Samples), "a guess, because there are no labels: give -clusters"
 }
 
 // fitCommand is the command that fits AnnData or MuData, with the paths of its views; empty for other files.
@@ -179,13 +179,13 @@ func (o *inspectOptions) suggest(w io.Writer, r *dataset.Report) error {
 	c := largemvc.Config{Clusters: clusters, Machine: machine.Options{Overwrite: !sparse}}
 	m, err := c.EstimateMemory(sizes)
 	if err != nil {
-		_, err = fmt.Fprintf(w, "a fit is refused: %s\n", oneLine(err))
+		_, err = fmt.Fprintf(w, "a fit would fail: %s\n", oneLine(err))
 		return err
 	}
 	if sparse { // Its views are not overwritten, and take what they take.
 		m.Total, m.Views = m.Total+r.Bytes, m.Views+r.Bytes
 	}
-	_, err = fmt.Fprintf(w, "memory of a fit: about %v for %s (%s),\nbeside some 20 MiB of the program itself\n", m,
+	_, err = fmt.Fprintf(w, "memory of a fit: about %v for %s (%s),\nand about 20 MiB for the program itself\n", m,
 		count(clusters, "cluster"), from)
 	return err
 }

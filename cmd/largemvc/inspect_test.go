@@ -49,7 +49,7 @@ func TestInspect(t *testing.T) {
 		t.Errorf("status %d: %s%s", status, stdout, stderr)
 	}
 	status, stdout, stderr = runLine("inspect", path, "-labels", "none", "-clusters", "31")
-	if status != exitOK || !strings.Contains(stdout, "a fit is refused: ") {
+	if status != exitOK || !strings.Contains(stdout, "a fit would fail: ") {
 		t.Errorf("status %d: %s%s", status, stdout, stderr)
 	}
 	if status, stdout, _ = runLine("inspect", path, "-labels", "none"); status != exitOK || !strings.Contains(stdout,
@@ -145,8 +145,8 @@ func TestInspectCheckpoint(t *testing.T) {
 	if status != exitOK || stderr != "" {
 		t.Fatalf("status %d: %s", status, stderr)
 	}
-	for _, want := range []string{"the state of a fit, neither data nor a model",
-		"30 samples, after 4 of 4 epochs, where it is over", "seed 9, float64", "of 2\n",
+	for _, want := range []string{"the state of a fit, not data or a model",
+		"30 samples, after 4 of 4 epochs, where it ended", "seed 9, float64", "of 2\n",
 		"view 0      X0, 12 features", "3, with 3 anchors", `"Seed":9`,
 		"largemvc fit -data FILE -resume " + state + "\n"} {
 		if !strings.Contains(stdout, want) {
@@ -167,7 +167,8 @@ func TestInspectCheckpoint(t *testing.T) {
 	if err := os.WriteFile(state, []byte(before.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, stdout, _ = runLine("inspect", state); !strings.Contains(stdout, "after 0 of 4 epochs, where its preparation goes on") {
+	_, stdout, _ = runLine("inspect", state)
+	if !strings.Contains(stdout, "after 0 of 4 epochs, where its preparation continues") {
 		t.Errorf("a fit before its first epoch:\n%s", stdout)
 	}
 	if err := os.WriteFile(state, []byte(text[:len(text)-1]), 0o600); err != nil {
@@ -175,7 +176,7 @@ func TestInspectCheckpoint(t *testing.T) {
 	}
 	status, stdout, stderr = runLine("inspect", state)
 	checkFailure(t, "a damaged checkpoint", exitError, status, stdout, stderr,
-		"is a checkpoint of a training that cannot be read")
+		"is a checkpoint, and cannot be read")
 }
 
 // TestModelOfForeignNames: names in a model do not speak to the terminal, nor forge a line.

@@ -11,9 +11,9 @@ import (
 )
 
 // aboutKnown is the help of -known.
-const aboutKnown = "`FILE|NAME`, the known labels of some samples (docs/known.md). FILE: a table with their ids, or with their " +
-	"numbers\nin a column sample, and their labels; NAME: a column of the data file, empty where the label is not known. " +
-	"Then all samples\nget a class, in -out, -json and the model; none by default"
+const aboutKnown = "`FILE|NAME` with the known labels of some samples (docs/known.md). FILE: a table with ids, or a column " +
+	"sample\nwith their numbers, and labels; NAME: a column of the data file, empty where the label is not known. Every\n" +
+	"sample then gets a class in -out, -json and the model; none by default"
 
 // check finds out whether -known is a file or a column. A column is no feature of the data.
 func (k *knownOptions) check(command string, d *dataOptions) error {
@@ -26,8 +26,8 @@ func (k *knownOptions) check(command string, d *dataOptions) error {
 		return fmt.Errorf("-known %s: %w", k.known, reason(err))
 	}
 	if len(d.data) != 1 || d.data[0] == standard || d.sharded() {
-		return usagef("%s: -known %s is no file, and a column of the data is possible with one file alone: write the ids "+
-			"and the labels into a file", command, k.known)
+		return usagef("%s: -known %s is no file, and only data of one file can have it as a column: write the ids and the "+
+			"labels into a file", command, k.known)
 	}
 	if info, err := os.Stat(d.data[0]); err == nil && info.IsDir() {
 		return usagef("%s: -known %s is no file, and -data %s is a folder: give the file that has the labels", command, k.known,
@@ -109,7 +109,7 @@ func (k *knownOptions) reasons(of []string) []string {
 	if k.known == "" {
 		return of
 	}
-	return append(of, fmt.Sprintf("the known labels have %d classes: lower numbers are left out", len(k.classNames)))
+	return append(of, fmt.Sprintf("the known labels have %d classes: lower numbers of clusters are not tried", len(k.classNames)))
 }
 
 // classified has the results of the known labels, in JSON.
@@ -184,7 +184,7 @@ func (c *classified) lines() (out []string) {
 		}
 		doubt := ""
 		if x.Known == 1 && c.Known > 2*len(c.Classes) {
-			doubt = "; is the name of its one known label right?"
+			doubt = "; check the spelling of its one known label"
 		}
 		out = append(out, fmt.Sprintf("%s: %d known, %d samples%s", x.Name, x.Known, x.Samples, doubt))
 	}
@@ -197,7 +197,7 @@ func (c *classified) lines() (out []string) {
 		if name == "" {
 			name = fmt.Sprintf("sample %d", x.Sample)
 		}
-		out = append(out, fmt.Sprintf("check %s: labelled %s, by the other labels it is %s", name, x.Known, x.Found))
+		out = append(out, fmt.Sprintf("check %s: its label is %s, and the other labels suggest %s", name, x.Known, x.Found))
 	}
 	return out
 }

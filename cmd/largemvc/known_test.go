@@ -110,7 +110,9 @@ func TestKnown(t *testing.T) {
 	}
 	page := at("page.html")
 	status, stdout, stderr := runLine("fit", "-data", at("all.csv"), "-known", "species", "-quiet", "-report", page)
-	for _, want := range []string{"24 known labels of 3 classes", "check p50: labelled cat, by the other labels it is emu"} {
+	for _, want := range []string{
+		"24 known labels of 3 classes", "check p50: its label is cat, and the other labels suggest emu",
+	} {
 		if status != 0 || !strings.Contains(stdout, want) {
 			t.Errorf("no %q in\n%s%s", want, stdout, stderr)
 		}
@@ -149,7 +151,7 @@ func TestKnownRefused(t *testing.T) {
 	folder, _ := knownData(t)
 	data, some := filepath.Join(folder, "data.csv"), filepath.Join(folder, "some.csv")
 	for want, line := range map[string][]string{
-		"a column of the data is possible with one file alone": {"-data", data, "-data", data, "-known", "species"},
+		"only data of one file can have it as a column": {"-data", data, "-data", data, "-known", "species"},
 		"is a folder":                       {"-data", folder, "-known", "species"},
 		"needs neighbours":                  {"-data", data, "-known", some, "-set", "Neighborhood.Neighbors=none"},
 		"-known a is no file: with -mpi":    {"-data", data, "-known", "a", "-mpi", "-clusters", "3"},

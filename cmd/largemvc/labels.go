@@ -11,9 +11,9 @@ import (
 )
 
 // aboutLabels says what is in the first columns of a file of labels.
-const aboutLabels = "`FILE` for the labels: .npy, an array of them alone; .h5ad or .h5mu, a copy of the data with them; else " +
-	"CSV or .parquet;\nits columns are the ids (if the data have ids, under their name there), sample (from 0), label, " +
-	"confidence (0 to 1; how often the label is found again, docs/trust.md), "
+const aboutLabels = "`FILE` for the labels. .npy: the labels alone; .h5ad, .h5mu: a copy of the data with them; .parquet, or " +
+	"CSV with any\nother name: a table with the ids (if the data have ids), sample (from 0), label, confidence (0 to 1; " +
+	"docs/trust.md),\n"
 
 // figure is a column of numbers about the samples; it is left out if it has none.
 type figure struct {
@@ -74,9 +74,8 @@ func arrayHead(kind, shape string) string {
 }
 
 // aboutTrust says what is in a file of the trust in the rows of views.
-const aboutTrust = ", as CSV with the ids (if the data have ids), sample (from 0),\na column per view with the " +
-	"probability that the row belongs to the sample, and suspect, the view with the lowest;\n" +
-	"- is standard output; none by default"
+const aboutTrust = ", CSV or .parquet: the ids (if the data have ids), sample (from 0), for each\nview the probability that " +
+	"its row belongs to the sample, and suspect, the view with the lowest;\n- is standard output; none by default"
 
 // writeTrust writes it, where it was asked for.
 func writeTrust(stdout io.Writer, out *output, in *input, trust [][]float64) error {

@@ -216,7 +216,7 @@ func overview(w io.Writer) error {
 	}
 	b.WriteString("  largemvc help        explain a command ('largemvc help fit'), with all flags ('largemvc " +
 		"help fit all')\n")
-	b.WriteString("\nExit status: 0 done, 1 a file, its data or the training failed, 2 wrong usage.\n")
+	b.WriteString("\nExit status: 0 success; 1 an error in a file, its data or the training; 2 wrong usage.\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }

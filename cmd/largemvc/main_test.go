@@ -249,7 +249,7 @@ func TestUsageErrors(t *testing.T) {
 		{"cluster", `unknown command "cluster"`},
 		{"fit -transform a=log2 -data x.npy -clusters 3", "must be log1p, clr, tfidf"},
 		{"fit", "-data FILE is missing"},
-		{"fit -mpi -data x.npy", "-mpi reads no classes to count"},
+		{"fit -mpi -data x.npy", "with -mpi no classes are read from the data"},
 		{"fit -mpi -data x.npy -clusters 3 -memberships m.npz", "-memberships m.npz: with -mpi the file is written part by part"},
 		{"fit -mpi -data x.npy -preset paper -clusters 3 -features 2", "-features cannot be given with -mpi: leave out one"},
 		{"predict -mpi -model m -data x.npy -report r.html", "-report cannot be given with -mpi: leave out one"},
@@ -302,8 +302,8 @@ func TestUsageErrors(t *testing.T) {
 		{"inspect x.npz -bad", "-bad"},
 		{"version now", `unexpected argument "now"`},
 		{"help cluster", `unknown command "cluster"`},
-		{"fit -data " + path, "no labels are read"},
-		{"fit -data " + path + " -clusters 13", "13 clusters for 12 samples"},
+		{"fit -data " + path, "has no labels to count classes in"},
+		{"fit -data " + path + " -clusters 13", "-clusters is 13, and there are only 12 samples"},
 	} {
 		status, stdout, stderr := runLine(strings.Fields(test.args)...)
 		checkFailure(t, test.args, exitUsage, status, stdout, stderr, test.want)

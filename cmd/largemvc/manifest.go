@@ -83,8 +83,8 @@ func checkManifest(pattern string, files []string, rows []int) error {
 	path := manifestPath(pattern)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: nothing says how many files there are: where these %d with %d rows are all, "+
-			"largemvc inspect -manifest '%[1]s' writes %[4]s", pattern, len(files), total(rows), path)
+		return fmt.Errorf("%s: the manifest %[4]s is missing, which lists the files. If the %[2]d files with %[3]d rows are "+
+			"all, write it with: largemvc inspect -manifest '%[1]s'", pattern, len(files), total(rows), path)
 	}
 	if err != nil {
 		return err

@@ -75,19 +75,19 @@ func printCheckpoint(w io.Writer, path string) error {
 		err = json.Unmarshal(content.Config, &settings)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: is a checkpoint of a training that cannot be read: %w", path, reason(err))
+		return fmt.Errorf("%s: is a checkpoint, and cannot be read: %w", path, reason(err))
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(t, "%s\t%s\n", name, textfile.Printable(fmt.Sprintf(format, args...)))
 	}
-	line("checkpoint", "%s, %.3g MiB: the state of a fit, neither data nor a model", path, float64(info.Size())/(1<<20))
-	where := "it goes on there"
+	line("checkpoint", "%s, %.3g MiB: the state of a fit, not data or a model", path, float64(info.Size())/(1<<20))
+	where := "it continues"
 	if s.Over {
-		where = "it is over"
+		where = "it ended"
 	}
 	if s.Prepared {
-		where = "its preparation goes on"
+		where = "its preparation continues"
 	}
 	line("training", "%s, after %d of %s, where %s; seed %d, float%d", count(s.Samples, "sample"), s.Epochs,
 		count(settings.Epochs, "epoch"), where, settings.Seed, bits(settings.Float64))
@@ -105,7 +105,8 @@ func printCheckpoint(w io.Writer, path string) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "\nto go on with the same data, further with a higher -epochs: largemvc fit -data FILE -resume %s\n",
+	_, err = fmt.Fprintf(w, "\nto continue with the same data (a higher -epochs trains longer): largemvc fit -data FILE "+
+		"-resume %s\n",
 		path)
 	return err
 }
@@ -166,7 +167,7 @@ func printModel(w io.Writer, path string) error {
 	}
 	line("clusters", "%d of sizes %s", p.Clusters, join(p.Sizes, ", "))
 	if p.Kept {
-		line("", "the clusters of the start, whose score is above the score after training")
+		line("", "the initial clusters: their score is above the score after the training")
 	}
 	variant, activation := networkOf(&c)
 	line("network", "%s, %s, %s, %v", variant, count(c.Layers, "layer"), count(c.Anchors, "anchor"),

@@ -23,14 +23,14 @@ type modelOptions struct {
 func (o *modelOptions) modelFlags(f *flags) {
 	o.sparse = dataset.SparseIfSmaller
 	f.group("Model")
-	f.string(&o.model, "model", "`FILE` that fit -save wrote; it has no default")
+	f.string(&o.model, "model", "`FILE` that fit -save wrote; required, so it has no default")
 	f.group("Data")
 	f.data = &o.data
-	f.value(paths{&o.data}, "data", "`FILE` or folder with the data, like an argument; - is standard input. Repeat it for one "+
-		"file a view")
+	f.value(paths{&o.data}, "data", "`FILE` or folder with the data, the same as an argument; - is standard input. Repeat it "+
+		"to give one file per view")
 	o.dataFlags(f)
-	f.bool(&o.match, "match-features", "reorder the features by their names, as in the model; by default another order is "+
-		"an error")
+	f.bool(&o.match, "match-features", "put the features into the order of the model, by their names; by default another order "+
+		"is an error")
 }
 
 // checkModel refuses what is wrong whatever the files hold, and outputs that would lose some.

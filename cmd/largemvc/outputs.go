@@ -85,7 +85,7 @@ func checkOutputs(command string, stdout io.Writer, outputs []*output, inputs ma
 		}
 		for _, other := range outputs[:i] {
 			if o.same(other) {
-				return usagef("%s: -%s and -%s are both to write %s", command, other.flag, o.flag, o.path)
+				return usagef("%s: -%s and -%s would both write %s", command, other.flag, o.flag, o.path)
 			}
 		}
 		for name, paths := range inputs {
@@ -219,7 +219,7 @@ func (o *output) checkInput(command, name, path string) error {
 	}
 	folder, err := os.Stat(filepath.Dir(o.path))
 	if err == nil && os.SameFile(folder, info) {
-		return usagef("%s: -%s %s lies in the folder %s that -%s reads: the next run would take it for data", command,
+		return usagef("%s: -%s %s is in the folder %s that -%s reads: the next run would read it as data", command,
 			o.flag, o.path, path, name)
 	}
 	return nil

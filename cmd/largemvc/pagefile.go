@@ -108,7 +108,7 @@ func reportFlags(o *reportOptions) *flags {
 	f.group("Result")
 	o.out = "report.html"
 	f.output(&o.out, "out", "`FILE` for the report; - is standard output")
-	f.string(&o.title, "title", "`TEXT` at the top; by default the name of the data")
+	f.string(&o.title, "title", "`TEXT` of the title; by default the name of the data")
 	f.int(&o.points, "points", report.DefaultPoints, "`N` samples at most on the map, drawn at random")
 	f.bool(&o.pca, "pca", "draw the map by principal components; by default by t-SNE, which takes some seconds")
 	f.first("largemvc report -model model.safetensors -data new.csv -out new.html",

@@ -153,7 +153,7 @@ func TestReportWrongUse(t *testing.T) {
 		{[]string{"report", "-model", model, "-data", data, "-points", "0"}, "-points is 0"},
 		{[]string{"fit", "-data", data, "-report", data}, "would overwrite"},
 		{[]string{"fit", "-data", data, "-report", filepath.Join(folder, "x"), "-out", filepath.Join(folder, "x")},
-			"both to write"},
+			"would both write"},
 		{[]string{"fit", "-data", data, "-report", "-", "-json"}, "-json writes to standard output too"},
 		{[]string{"fit", "-data", data, "-embedding", filepath.Join(folder, "h.txt")}, "must end in .npy, .npz or .csv"},
 		{[]string{"predict", "-model", model, "-data", data, "-embedding", "h"}, "must end in .npy, .npz or .csv"},

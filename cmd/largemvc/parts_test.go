@@ -58,7 +58,7 @@ func TestPartsInOneProcess(t *testing.T) {
 		t.Error(text)
 	}
 	for flag, want := range map[string]string{
-		"-mask m.csv": "-mask cannot be given", "-labels y": "is no file", "-view v=0-2": "-view makes views",
+		"-mask m.csv": "-mask cannot be given", "-labels y": "is no file", "-view v=0-2": "-view takes columns of one file",
 		"-set Float64=true": "Float64", "-data -": "does not read standard input", "-out a.h5ad": "needs one file",
 		"-out " + in("x0-1.npy"): "would overwrite", "-save " + in("x1-manifest.json"): "would overwrite",
 	} {

@@ -37,9 +37,9 @@ type predictOptions struct {
 
 const aboutPredict = `Usage: largemvc predict -model MODEL FILE… [flags]
 
-Labels samples with a model of 'largemvc fit -save' and prints a summary, or with -json one JSON object, on standard
-output. The views must be the views of the training, in the same order; samples may lack views. If the data have classes,
-it also scores the clusters against them.
+Labels samples with a model of 'largemvc fit -save'. Prints a summary on standard output, or one JSON object with -json.
+The views must be the views of the training, in the same order; samples may lack views. If the data have classes, predict
+also scores the clusters against them.
 `
 
 // predictFlags makes the flags of predict.
@@ -47,26 +47,26 @@ func predictFlags(o *predictOptions) *flags {
 	f := newFlags("predict")
 	o.modelFlags(f)
 	f.group("Result")
-	f.output(&o.out, "out", aboutLabels+"novelty (0 to 1), the distance from the training "+
-		"samples, and for models of fit -known class and class_confidence;\n- is standard output; none by default")
-	f.string(&o.members, "memberships", "`FILE` for the memberships of each sample in all clusters, which sum to 1, .npy, "+
-		".npz or .csv;\nnone by default")
+	f.output(&o.out, "out", aboutLabels+"novelty (0 to 1: distance from the training samples), "+
+		"and for models of fit -known class and class_confidence;\n- is standard output; none by default")
+	f.string(&o.members, "memberships", "`FILE` for the memberships of each sample in all clusters, which sum to 1: .npy, .npz "+
+		"or .csv; none by default")
 	f.output(&o.report, "report", "`FILE` for a report on the samples, one HTML page; none by default")
-	f.string(&o.embedding, "embedding", "`FILE` for the representation H, .npy, .npz or .csv; none by default")
+	f.string(&o.embedding, "embedding", "`FILE` for the representation H (n×m): .npy, .npz or .csv; none by default")
 	f.output(&o.trust, "trust", "`FILE` for the trust in the rows"+aboutTrust)
-	o.diskFlags(f, "labels are written as they are\nfound")
-	f.value(&o.rows, "rows", "`FIRST:END`, with -from-disk: label only the rows from FIRST to END-1, a part for each of "+
-		"several machines;\nby default all")
-	f.bool(&o.mpi, "mpi", "label together with the other processes of mpirun, srun or the mpi-operator, each a part of the "+
-		"rows,\nas with -from-disk. %d in -data FILE stands for the numbers of the parts, in -out FILE for the process "+
-		"(docs/mpi.md)")
+	o.diskFlags(f, "each part of the labels is\nwritten at once")
+	f.value(&o.rows, "rows", "`FIRST:END`, with -from-disk: label only the rows FIRST to END-1, so that several machines can "+
+		"share the rows; by\ndefault all")
+	f.bool(&o.mpi, "mpi", "label together with the other processes of mpirun, srun or the mpi-operator; each labels a part of "+
+		"the rows, as\nwith -from-disk. %d is the number of a part in -data FILE, and the number of the process in -out "+
+		"FILE\n(docs/mpi.md)")
 	f.bool(&o.json, "json", "print one JSON object instead of the summary; unknown values are null")
 	f.bool(&o.quiet, "quiet", "show no progress on standard error")
 	f.int(&o.workers, "workers", 0, "`N` threads; 0: all cores")
 	o.device = machine.CPU
-	f.text(&o.device, "device", "device of the network, for labels and -embedding: `auto|cpu|cuda`. auto: a GPU if "+
-		"there is one and the model\ncan run there, else the cpu; cuda: a GPU, or an error (docs/gpu.md). "+
-		"Neighbours are always searched on the cpu")
+	f.text(&o.device, "device", "device of the network, for labels and -embedding: `auto|cpu|cuda`. auto: a GPU if there is "+
+		"one and the model can run\nthere, else the CPU; cuda: a GPU, or an error (docs/gpu.md). The CPU always searches the "+
+		"neighbours")
 	f.first("largemvc predict -model model.safetensors -data new.csv -out new-labels.csv",
 		"model model.safetensors", "data new.csv", "out new-labels.csv", "report new.html", "embedding h.npz", "labels species",
 		"id patient", "match-features", "missing-rows", "json")
@@ -181,7 +181,7 @@ func (o *predictOptions) checkFlags(stdout io.Writer, files *predictOutputs) err
 		return err
 	}
 	if o.rows.hi > 0 && !o.fromDisk {
-		return usagef("predict: -rows is for -from-disk")
+		return usagef("predict: -rows needs -from-disk")
 	}
 	return o.checkDisk("predict", map[string]bool{"report": o.report != "", "match-features": o.match})
 }

@@ -152,5 +152,5 @@ func TestParquet(t *testing.T) {
 		t.Errorf("status %d, %s%s", status, stdout, stderr)
 	}
 	status, stdout, stderr = runLine("fit", labels)
-	checkFailure(t, "a result as data", exitError, status, stdout, stderr, "holds the labels that a fit")
+	checkFailure(t, "a result as data", exitError, status, stdout, stderr, "holds labels that fit or predict wrote")
 }

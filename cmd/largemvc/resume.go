@@ -88,7 +88,7 @@ func (o *fitOptions) checkCheckpoint() error {
 		err = json.Unmarshal([]byte(content.Metadata[file.MetaConfig]), &settings)
 	}
 	if err != nil {
-		return fmt.Errorf("-resume %s: cannot be gone on from: %w; give a file that -checkpoint wrote", o.resume, reason(err))
+		return fmt.Errorf("-resume %s: cannot be resumed: %w; give a file that -checkpoint wrote", o.resume, reason(err))
 	}
 	was := settings.Float64
 	if o.config.Float64 != was && o.fixedFloat() {

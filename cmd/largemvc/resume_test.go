@@ -27,11 +27,11 @@ func TestNoCheckpoint(t *testing.T) {
 	}
 	for resume, want := range map[string]string{
 		filepath.Join(folder, "none"): "no such file",
-		folder:                        "cannot be gone on from",
+		folder:                        "cannot be resumed",
 		path:                          "give a file that -checkpoint wrote",
 		table:                         "is not a checkpoint of a training of largemvc; it looks like a text, as CSV is",
 		model:                         "the file is a model of largemvc, not a checkpoint of a training",
-		damaged:                       "cannot be gone on from",
+		damaged:                       "cannot be resumed",
 	} {
 		status, stdout, stderr := runLine("fit", "-data", "nothing.npz", "-quiet", "-resume", resume)
 		checkFailure(t, resume, exitError, status, stdout, stderr, want)

@@ -19,14 +19,14 @@ import (
 // settingFlags adds the flags that set fields by name.
 func (o *fitOptions) settingFlags(f *flags) {
 	f.group("Settings by name")
-	f.value(setting{f}, "set", "`FIELD=VALUE`, a field of Config by its name and its value, or none; give it several times. "+
-		"It wins over flags.\nFor example Layers=3, Optimizer.LearningRate=0.02, Preprocess=zscore, Noise=NoNoise, "+
+	f.value(setting{f}, "set", "`FIELD=VALUE` sets a field of Config by its name; VALUE may be none. Repeat it for more fields. "+
+		"It wins over\nother flags. For example Layers=3, Optimizer.LearningRate=0.02, Preprocess=zscore, Noise=NoNoise, "+
 		"Anchor.Detach=true.\n'go doc largemvc.Config' explains the fields and gives their defaults:\n"+
 		strings.TrimSpace(regexp.MustCompile("(.{1,110})( |$)").ReplaceAllString(strings.Join(settings(), " "), "$1\n")))
-	f.string(&f.file, "config", "`FILE` of JSON, an object with fields of Config and flags by their names; "+
-		"flags that are given win\n(examples/recipes/README.md). None by default")
-	f.output(&o.writeTo, "write-config", "`FILE` for the settings of this fit, defaults too, and how the data are read, for "+
-		"-config; none by default")
+	f.string(&f.file, "config", "`FILE` of JSON: an object with fields of Config, and flags by their names. Flags on the "+
+		"command line win\n(examples/recipes/README.md). None by default")
+	f.output(&o.writeTo, "write-config", "`FILE` for all settings of this fit, also the defaults, and how the data are read; "+
+		"-config reads it. None by default")
 }
 
 // assignment is a value for a field of Config.
@@ -164,7 +164,7 @@ func (f *flags) unknown(name string) error {
 		return fmt.Errorf("%s has no value here: give %s", name, own)
 	}
 	if slices.Contains(forPrograms, name) {
-		return fmt.Errorf("%s is for programs", name)
+		return fmt.Errorf("%s can be set only in a Go program", name)
 	}
 	words := map[string]string{}
 	f.VisitAll(func(fl *flag.Flag) { words[fl.Name] = fl.Name })

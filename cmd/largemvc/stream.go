@@ -75,8 +75,8 @@ func wasClosed(f *os.File) bool {
 func (o *output) openDescriptor(number int) error {
 	info, err := os.Stat(o.path)
 	if err != nil {
-		return fmt.Errorf("%s: cannot be written: this program has not been given an open file %d, as 'largemvc … %[2]d> FILE' "+
-			"gives it one", o.path, number)
+		return fmt.Errorf("%s: cannot be written: this program has no open file %d: give it one, as in 'largemvc … %[2]d> "+
+			"FILE'", o.path, number)
 	}
 	if o.opened, err = duplicate(number); err != nil {
 		return fmt.Errorf("%s: cannot be written: %w", o.path, err)

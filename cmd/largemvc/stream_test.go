@@ -108,12 +108,12 @@ func TestOpenFilesThatCannotBe(t *testing.T) {
 		status int
 		want   string
 	}{
-		{"-out /dev/fd/99", exitError, "has not been given an open file 99"},
+		{"-out /dev/fd/99", exitError, "has no open file 99"},
 		{fmt.Sprintf("-out /dev/fd/%d -data %s", file.Fd(), file.Name()), exitUsage, "overwrite what -data reads"},
-		{fmt.Sprintf("-out /dev/fd/%d -save %s", file.Fd(), file.Name()), exitUsage, "both to write"},
-		{fmt.Sprintf("-data %s -out /dev/fd/%d", os.DevNull, data.Fd()), exitError, "open for reading alone"},
+		{fmt.Sprintf("-out /dev/fd/%d -save %s", file.Fd(), file.Name()), exitUsage, "would both write"},
+		{fmt.Sprintf("-data %s -out /dev/fd/%d", os.DevNull, data.Fd()), exitError, "open only for reading"},
 		{"-out /dev/stdout -json", exitUsage, "-json writes to standard output too"},
-		{"-out /dev/stdout -save /dev/fd/1", exitUsage, "both to write"},
+		{"-out /dev/stdout -save /dev/fd/1", exitUsage, "would both write"},
 	} {
 		args := strings.Fields("fit -epochs 1 " + x.args)
 		if !strings.Contains(x.args, "-data") {

@@ -20,7 +20,7 @@ func duplicate(number int) (*os.File, error) {
 		return nil, err
 	}
 	if flags&unix.O_ACCMODE == unix.O_RDONLY {
-		return nil, errors.New("it is open for reading alone")
+		return nil, errors.New("it is open only for reading")
 	}
 	again, err := unix.FcntlInt(uintptr(number), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {

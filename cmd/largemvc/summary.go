@@ -120,7 +120,7 @@ func newStructured(s score.Structure, views int) structured {
 }
 
 // aboutLoss says the course of a loss less NullLoss.
-const aboutLoss = "%.4g at the start, %.4g at the end; 0 is nothing learned, and less is better"
+const aboutLoss = "%.4g at the start, %.4g at the end; lower is better, 0: nothing is learned"
 
 // number returns x, or nil where it is NaN or infinite.
 func number(x float64) *float64 {
@@ -292,7 +292,7 @@ func (r *summary) table(w io.Writer) error {
 	if r.SecondsPerEpoch != nil {
 		training += fmt.Sprintf(" (%.3g s an epoch)", *r.SecondsPerEpoch)
 	}
-	line("time", "%.3g s reading, %.3g s preparation and first anchors, %s, %.3g s the rest; %.3g s together", r.ReadSeconds,
+	line("time", "%.3g s reading, %.3g s preparation and first anchors, %s, %.3g s for the rest; %.3g s in total", r.ReadSeconds,
 		r.InitSeconds, training, r.FitSeconds-r.InitSeconds-r.TrainSeconds, r.ReadSeconds+r.FitSeconds)
 	if r.PeakRSS != nil {
 		line("memory", "%.0f MiB at most", *r.PeakRSS)

@@ -67,7 +67,7 @@ func (b *Budget) Peak() int64 { return b.peak }
 func (b *Budget) Take(what string, bytes int64) error {
 	if bytes < 0 || bytes > b.Max()-b.used {
 		b.spent = true
-		return fmt.Errorf("needs %s of memory for %s, %s with what is held already, from %s of files; Options.MaxBytes allows %s",
+		return fmt.Errorf("needs %s of memory for %s (%s in total, for files of %s); Options.MaxBytes allows %s",
 			Size(bytes), what, Size(add(b.used, bytes)), Size(b.files), Size(b.Max()))
 	}
 	b.used += bytes
@@ -97,7 +97,7 @@ func (b *Budget) Step(bytes int64) error {
 	b.work = add(b.work, bytes)
 	if most := b.MaxWork(); b.work > most {
 		b.spent = true
-		return fmt.Errorf("takes reading and unpacking more than %s, from %s of files; Options.MaxBytes of %s allows no more",
+		return fmt.Errorf("reads and unpacks more than %s, from files of %s; Options.MaxBytes of %s allows no more",
 			Size(most), Size(b.files), Size(b.Max()))
 	}
 	if b.progress != nil && b.work-b.told >= progressStep {

@@ -19,7 +19,7 @@ func TestTake(t *testing.T) {
 	for _, n := range []int64{41, -1, math.MaxInt64, math.MinInt64} {
 		err := b.Take("a chunk", n)
 		if err == nil || !strings.Contains(err.Error(), "for a chunk") ||
-			!strings.Contains(err.Error(), "7 bytes of files; Options.MaxBytes allows 100 bytes") {
+			!strings.Contains(err.Error(), "files of 7 bytes); Options.MaxBytes allows 100 bytes") {
 			t.Errorf("%d bytes: %v", n, err)
 		}
 		if b.Used() != 60 {
