@@ -50,8 +50,8 @@ type Structure struct {
 	// kinds of noise. Clusters with gaps between them have a density near 0.
 	Border, NullBorder float64
 	// Agreement is the adjusted Rand index between clusters of single views, a mean over pairs of views; 0 if
-	// fewer than two could be compared.
-	Agreement float64
+	// fewer than two could be compared. NullAgreement is the highest value of the kinds of noise.
+	Agreement, NullAgreement float64
 }
 
 // String returns the judgement with its figures, in one line.
@@ -68,6 +68,10 @@ func (s Structure) String() string {
 }
 
 func (s Structure) figures() string {
-	return fmt.Sprintf("stability %.2f, of noise %.2f; density between clusters %.2f, of noise %.2f",
+	text := fmt.Sprintf("stability %.2f, of noise %.2f; density between clusters %.2f, of noise %.2f",
 		s.Stability, s.NullStability, s.Border, s.NullBorder)
+	if s.Agreement != 0 {
+		text += fmt.Sprintf("; agreement of views %.2f, of noise %.2f", s.Agreement, s.NullAgreement)
+	}
+	return text
 }

@@ -104,6 +104,7 @@ type structured struct {
 	Border        *float64        `json:"border"`
 	NullBorder    *float64        `json:"border_null"`
 	Agreement     *float64        `json:"view_agreement"` // null for one view, too
+	NullAgreement *float64        `json:"view_agreement_null"`
 }
 
 func newStructured(s score.Structure, views int) structured {
@@ -114,7 +115,7 @@ func newStructured(s score.Structure, views int) structured {
 	out.Stability, out.NullStability = &s.Stability, &s.NullStability
 	out.Border, out.NullBorder = &s.Border, &s.NullBorder
 	if views > 1 {
-		out.Agreement = &s.Agreement
+		out.Agreement, out.NullAgreement = &s.Agreement, &s.NullAgreement
 	}
 	return out
 }

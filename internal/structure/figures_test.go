@@ -101,6 +101,7 @@ func TestRule(t *testing.T) {
 		{"too few rows, with gaps", figures(0.9, 0.1, 0.8), figures(0.3, 1.4, 0.3), math.Inf(1), 0, score.StructureClear},
 		{"views agree as in noise", figures(0.7, 1, 0.1), figures(0.5, 1, 0.1), 10, 0, score.StructureNone},
 		{"views agree more", figures(0.7, 1, 0.11), figures(0.5, 1, 0.1), 10, 0, score.StructureWeak},
+		{"equal views", figures(0.7, 1, 0.98), figures(0.5, 1, 0.99), 10, 0, score.StructureWeak},
 		{"one view", figures(0.7, 1, 0), figures(0.5, 1, 0), 10, 0, score.StructureWeak},
 		{"much more than noise, as if in one view", figures(0.9, 1, 0.1), figures(0.5, 1, 0.1), 10, 0, score.StructureWeak},
 	} {

@@ -30,6 +30,8 @@ const (
 	thin, sparse, thinOfFew = 1.7, 0.35, 1.5
 	// Clear clusters have at least this stability and contrast.
 	clearStability, clearContrast = 0.5, 0.5
+	// equalViews is the agreement from which views are nearly equal.
+	equalViews = 0.9
 	// From this stability and contrast on, clusters are clear even if null data vary much, as with two or three clusters.
 	distinctStability, distinctContrast = 0.8, 1.2
 )
@@ -77,9 +79,14 @@ func (r *Result) contrast() float64 {
 	return math.Log((min(r.Normal.Border, r.Uniform.Border, r.Shuffled.Border) + least) / (r.Data.Border + least))
 }
 
-// agrees reports whether clusters of single views agree more than in each kind of null data, or there is one view.
+// agrees reports whether clusters of single views agree more than in each kind of null data. It is true for one view, and for
+// views that are nearly equal, as those of null data then are too.
 func (r *Result) agrees() bool {
-	return r.views < 2 || r.Data.Agreement > max(r.Normal.Agreement, r.Uniform.Agreement, r.Shuffled.Agreement)
+	return r.views < 2 || r.Data.Agreement > min(r.nullAgreement(), equalViews)
+}
+
+func (r *Result) nullAgreement() float64 {
+	return max(r.Normal.Agreement, r.Uniform.Agreement, r.Shuffled.Agreement)
 }
 
 // Curved reports whether the rows seem to lie on a curve or a surface without gaps, or may do so where they are too few to know.
@@ -115,7 +122,7 @@ func (r *Result) Score() score.Structure {
 	if r.Judgement != score.StructureUnknown {
 		out.Stability, out.NullStability = r.Data.Stability, max(r.Normal.Stability, r.Uniform.Stability, r.Shuffled.Stability)
 		out.Border, out.NullBorder = r.Data.Border, min(r.Normal.Border, r.Uniform.Border, r.Shuffled.Border)
-		out.Agreement = r.Data.Agreement
+		out.Agreement, out.NullAgreement = r.Data.Agreement, r.nullAgreement()
 	}
 	return out
 }

@@ -28,7 +28,8 @@ class Structure(NamedTuple):
     stability_null: float | None  # the same of noise
     border: float | None  # density of samples between the clusters, relative to the density in them
     border_null: float | None  # the same of noise
-    view_agreement: float | None  # how well the views agree on the clusters (0 to 1)
+    view_agreement: float | None  # how well clusters of single views agree: 0 is chance, 1 equal
+    view_agreement_null: float | None  # the same of noise
 
 
 class Assignments(NamedTuple):
@@ -206,7 +207,8 @@ class LargeMVC(ClusterMixin, TransformerMixin, Estimator):
         self.novelty_ = None if far is None else np.searchsorted(np.sort(far), far) / len(far)
         self.outliers_ = np.array(found.pop("outliers") or [], dtype=np.int64)
         self.structure_ = Structure(*(found[key] for key in (
-            "structure", "stability", "stability_null", "border", "border_null", "view_agreement")))
+            "structure", "stability", "stability_null", "border", "border_null", "view_agreement",
+            "view_agreement_null")))
         self.notes_ = found["notes"] or []
         self.n_clusters_, self.n_iter_, self.seed_ = found["clusters_found"], found["epochs"], found["seed"]
         self.view_names_in_, self.view_features_in_, self.n_features_in_ = read.names, read.dims, sum(read.dims)
