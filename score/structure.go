@@ -1,6 +1,9 @@
 package score
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Judgement says whether samples form clusters, or whether a clustering only divides samples without gaps.
 type Judgement int
@@ -71,7 +74,8 @@ func (s Structure) figures() string {
 	text := fmt.Sprintf("stability %.2f, of noise %.2f; density between clusters %.2f, of noise %.2f",
 		s.Stability, s.NullStability, s.Border, s.NullBorder)
 	if s.Agreement != 0 {
-		text += fmt.Sprintf("; agreement of views %.2f, of noise %.2f", s.Agreement, s.NullAgreement)
+		rounded := func(x float64) float64 { return math.Round(100*x)/100 + 0 } // no −0.00
+		text += fmt.Sprintf("; agreement of views %.2f, of noise %.2f", rounded(s.Agreement), rounded(s.NullAgreement))
 	}
 	return text
 }

@@ -33,8 +33,8 @@ func TestJudgements(t *testing.T) {
 		if got := s.String(); !strings.HasPrefix(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
-		s.Agreement, s.NullAgreement = -0.01, 0.02
-		if got := s.String(); j != StructureUnknown && !strings.HasSuffix(got, "; agreement of views -0.01, of noise 0.02)") {
+		s.Agreement, s.NullAgreement = -0.003, 0.02
+		if got := s.String(); j != StructureUnknown && !strings.HasSuffix(got, "; agreement of views 0.00, of noise 0.02)") {
 			t.Errorf("two views: %q", got)
 		}
 	}

@@ -15,8 +15,8 @@ type columns struct {
 	of    view.View // its rows, columns and absent rows
 	there []int     // the rows that have the view
 	held  []float32 // of dense views: the values of each column, increasing
-	// Of sparse views: the numbers of the columns that have entries, and the values of each, increasing. There may be more columns
-	// than memory has room for.
+	// Of sparse views: the numbers of the columns that have entries, and the entries of each. There may be more columns than
+	// memory has room for.
 	filled []int32
 	values [][]float64
 	words  words // of counts, which keep their number in each row

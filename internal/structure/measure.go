@@ -7,9 +7,9 @@ import (
 	"github.com/largemvc/largemvc/internal/parallel"
 )
 
-// A judgement in doubt on at most fewRows rows, of at most fewClusters clusters, or of rows that may lie on a surface, is repeated
-// with moreGroups·moreSplits splits of the rows. On few rows, where null data vary too, it is repeated with moreSplits splits of
-// each null data.
+// A judgement in doubt on at most fewRows rows, of at most fewClusters clusters, or of rows that may lie on a surface, is
+// repeated with moreGroups·moreSplits splits of the rows. On few rows, where null data vary too, it is repeated with moreSplits
+// splits of each null data.
 const fewRows, moreSplits, moreGroups = 200, 6, 3
 
 // measurement measures the figures of a result.

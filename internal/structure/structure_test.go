@@ -195,7 +195,8 @@ func TestDoubtIsRepeated(t *testing.T) {
 		repeated bool
 		groups   int
 	}{
-		{150, 3, 3, [2]int{30, 20}, 4, true, moreGroups}, {220, 3, 3, [2]int{30, 20}, 4, true, moreGroups * moreSplits / drawSplits},
+		{150, 3, 3, [2]int{30, 20}, 4, true, moreGroups},
+		{220, 3, 3, [2]int{30, 20}, 4, true, moreGroups * moreSplits / drawSplits},
 		{220, 4, 2.4, [2]int{30, 20}, 4, false, splits / drawSplits},
 		{220, 6, 3, [2]int{2, 2}, 1, true, moreGroups * moreSplits / drawSplits},
 	} {
