@@ -31,7 +31,7 @@ func ExampleClusters() {
 	}
 	// Output:
 	// suggested: 3 clear: true
-	// 2 clusters: structure weak
+	// 2 clusters: structure none
 	// 3 clusters: structure clear
 	// 4 clusters: structure none
 }
