@@ -211,7 +211,7 @@ func (p *plan) checkLack(s *source, j *join, lack []int) error {
 	if s.role == roleMask {
 		cure = "add them with 0 and 1 for each view"
 	}
-	return fmt.Errorf("dataset: %s: lacks %d of the %d samples that the files have, %s among others; %s. Options.IDs none "+
+	return fmt.Errorf("dataset: %s: lacks %d of the %d samples that the files have: %s; %s. Options.IDs none "+
 		"matches the files by their places", s.path, len(lack), len(j.ids), j.names(lack), cure)
 }
 

@@ -131,10 +131,10 @@ func (l *Labeling) Align(other string, ids []string, n int) (rows []int, by stri
 		j := joinIDs([][]string{l.IDs, ids}, nil)
 		switch none, extra := j.lack[0], j.lack[1]; {
 		case len(none) > 0:
-			return nil, "", fmt.Errorf("dataset: %s: has no label for %d of the %d samples of %s, %s among others", l.Path,
+			return nil, "", fmt.Errorf("dataset: %s: has no label for %d of the %d samples of %s: %s", l.Path,
 				len(none), len(ids), other, j.names(none))
 		case len(extra) > 0:
-			return nil, "", fmt.Errorf("dataset: %s: has labels for %d samples that %s lacks, %s among others", l.Path,
+			return nil, "", fmt.Errorf("dataset: %s: has labels for %d samples that %s lacks: %s", l.Path,
 				len(extra), other, j.names(extra))
 		}
 		if j.same {

@@ -225,7 +225,7 @@ func (c *chosen) table(w io.Writer) error {
 			mark = "  ←"
 		}
 		smallest := r.Sizes[len(r.Sizes)-1]
-		fmt.Fprintf(t, "%d\t%s\t%v\t%s\t%s\t%s\t%s\t%s\t%s\t%d%s\t\n", r.Clusters, digits(r.Loss, 4), r.Judgement,
+		fmt.Fprintf(t, "%d\t%s\t%v\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\n", r.Clusters, digits(r.Loss, 4), r.Judgement,
 			digits(r.Stability, 2), digits(r.NullStability, 2), digits(r.SeedARI, 2),
 			digits(r.GapShare, 2), digits(r.Gap, 3), digits(r.Silhouette, 3), smallest, mark)
 	}
@@ -255,11 +255,11 @@ func (c *chosen) table(w io.Writer) error {
 	if c.Classes != nil {
 		fmt.Fprintf(w, "  the data have %d classes, which had no part in this\n", *c.Classes)
 	}
-	_, err := fmt.Fprintf(w, "\nloss: low is good; structure: what clusters there are more than in noise;\n"+
-		"halves, of noise: how far clusters of two halves of the samples agree (ARI); seeds: the same of several fits;\n"+
-		"gap share: of the squared eigengaps of five graphs, of 5 to 20 neighbours; "+
-		"eigengap: of the fit's graph; silhouette: of the views;\n"+
-		"smallest: the samples in the smallest cluster. It took %.3g s.\n", c.Seconds)
+	_, err := fmt.Fprintf(w, "\nloss: low is good; structure: the clusters in comparison with noise (docs/trust.md);\n"+
+		"halves: agreement (ARI) of clusters of two halves of the samples; of noise: the same in noise;\n"+
+		"seeds: agreement (ARI) of fits from several seeds; gap share: share in the squared eigengaps of five graphs;\n"+
+		"eigengap: of the graph of the fit; silhouette: in the views, high is good;\n"+
+		"smallest: number of samples in the smallest cluster. It took %.3g s.\n", c.Seconds)
 	return err
 }
 

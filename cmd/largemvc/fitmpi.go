@@ -81,7 +81,7 @@ func (o *dataOptions) checkShards(command, with string) error {
 // checkMPILabels refuses labels that are not in a file of their own.
 func (o *fitOptions) checkMPILabels() error {
 	if !o.classesFile() && o.resume == "" && o.config.Clusters == 0 && o.known == "" {
-		return usagef("fit: -mpi reads no classes to count: say with -clusters how many clusters there are, or give " +
+		return usagef("fit: -mpi reads no classes to count: give the number of clusters, -clusters C, or give " +
 			"-labels a file")
 	}
 	if o.knownColumn != "" {

@@ -111,13 +111,12 @@ func complete(ctx context.Context, o *fitOptions, in *input) error {
 	}
 	if c.Clusters == 0 {
 		if c.Clusters = in.classes; c.Clusters == 0 {
-			return usagef("fit: no labels are read from %s whose classes could be counted: say with -clusters how many clusters "+
-				"there are", o.data[0])
+			return usagef("fit: give the number of clusters, -clusters C: %s has no labels whose classes could be counted", o.data[0])
 		}
 	}
 	c.Anchors = c.WithDefaults().Anchors
 	if c.Clusters > in.samples {
-		return usagef("fit: %d clusters for %d samples", c.Clusters, in.samples)
+		return usagef("fit: %d clusters for %d samples: give fewer", c.Clusters, in.samples)
 	}
 	return o.readStart(ctx, in, c.Anchors)
 }

@@ -146,7 +146,7 @@ func (o *inspectOptions) count(r *dataset.Report) (clusters int, from string) {
 	case len(r.Classes) > 0:
 		return len(r.Classes), "the number of classes"
 	}
-	return min(10, r.Samples), "a guess: there are no labels, say -clusters"
+	return min(10, r.Samples), "a guess without labels; -clusters C gives it"
 }
 
 // fitCommand is the command that fits AnnData or MuData, with the paths of its views; empty for other files.

@@ -166,7 +166,7 @@ func printModel(w io.Writer, path string) error {
 	}
 	line("clusters", "%d of sizes %s", p.Clusters, join(p.Sizes, ", "))
 	if p.Kept {
-		line("", "the clusters of the start, whose score is above the score after training")
+		line("", "the initial clusters, whose score is above the score after training")
 	}
 	variant, activation := networkOf(&c)
 	line("network", "%s, %s, %s, %v", variant, count(c.Layers, "layer"), count(c.Anchors, "anchor"),
