@@ -30,15 +30,15 @@ const fewJoin = 0.05
 func (c *Clustering) setNotes(group *ranks.Group, views []view.View) error {
 	c.Notes = nil
 	if c.Kept {
-		what := "training made the clusters worse, and Fit kept the clusters of the start"
+		what := "training made the clusters worse, and Fit kept the initial clusters"
 		if fewAnchors(&c.config) {
 			what = "with fewer anchors than clusters, Fit kept the clusters of the smoothed views"
 		}
-		c.Notes = append(c.Notes, fmt.Sprintf("%s: their score is %.4g, that after training %.4g", what, c.StartScore,
+		c.Notes = append(c.Notes, fmt.Sprintf("%s: their score is %.4g, after training it is %.4g", what, c.StartScore,
 			c.TrainedScore))
 	}
 	if first, end := c.Loss[0], c.Loss[len(c.Loss)-1]; c.Status == Diverged || end > max(first, c.NullLoss) {
-		c.Notes = append(c.Notes, fmt.Sprintf("the training diverged: the loss was %.4g before it and %.4g after %d epochs, "+
+		c.Notes = append(c.Notes, fmt.Sprintf("the training diverged: the loss was %.4g at the start and %.4g after %d epochs, "+
 			"and it is %.4g if nothing is learned; set a lower learning rate in Optimizer, or fewer Anchors", first, end,
 			c.Epochs, c.NullLoss))
 	}

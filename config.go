@@ -23,7 +23,7 @@ type Config struct {
 	Layers   int // L, number of layers, up to 1,000; default 2
 
 	// Represent, Noise and Anchor are the modules of the network; default &SoftThreshold{}, &RowShrink{} and &Procrustes{}.
-	// &NoNoise{} makes it AMvC-Net, and &FixedAnchors{} as well makes it RMvC-Net. Each restart trains copies of the modules.
+	// &NoNoise{} makes it AMvC-Net, &NoNoise{} and &FixedAnchors{} make it RMvC-Net. Each restart trains copies of the modules.
 	//
 	// A custom module is allowed, see Module. It makes training several times slower and takes more memory (EstimateMemory).
 	Represent Represent
@@ -313,7 +313,7 @@ func (c *Config) beginsAtStart() bool {
 	return c.hasNeighborLoss() && c.Clusters == c.Anchors
 }
 
-// mayKeep reports whether the clusters of the start may replace the clusters of the trained network. With a custom module they
+// mayKeep reports whether the initial clusters may replace the clusters of the trained network. With a custom module they
 // never do.
 func (c *Config) mayKeep() bool {
 	return c.stock() && c.StartLabels == nil && (c.beginsAtStart() && c.hasHeldOutLoss() || fewAnchors(c))

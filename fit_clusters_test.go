@@ -394,10 +394,10 @@ func TestKept(t *testing.T) {
 		config = spoilt(config)
 		config.Checkpoint.Path = filepath.Join(t.TempDir(), "state")
 		got := mustFit(t, views, config)
-		if !got.Kept || !strings.Contains(got.String(), "start are kept") || !(got.TrainedScore < got.StartScore) {
+		if !got.Kept || !strings.Contains(got.String(), "initial clusters are kept") || !(got.TrainedScore < got.StartScore) {
 			t.Fatalf("%s: %v, scores %v and %v", name, got, got.StartScore, got.TrainedScore)
 		}
-		said := fmt.Sprintf("score is %.4g, that after training %.4g", got.StartScore, got.TrainedScore)
+		said := fmt.Sprintf("score is %.4g, after training it is %.4g", got.StartScore, got.TrainedScore)
 		diverged := strings.Contains(strings.Join(got.Notes[1:], ""), "the training diverged: the loss was")
 		if rose := got.Loss[4] > max(got.Loss[0], got.NullLoss); rose != diverged || !strings.HasSuffix(got.Notes[0], said) {
 			t.Errorf("%s: the notes %q do not say %q", name, got.Notes, said)
@@ -473,7 +473,7 @@ func TestKeptOfSomeSamples(t *testing.T) {
 	t.Parallel()
 	views, _ := blobViews(240, 4, 0.5, 31, 20, 6)
 	got := mustFit(t, views, spoilt(Config{FitSamples: 120}))
-	if !got.Kept || len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "Fit kept the clusters of the start") {
+	if !got.Kept || len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "Fit kept the initial clusters") {
 		t.Errorf("kept %v, notes %q", got.Kept, got.Notes)
 	}
 }

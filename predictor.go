@@ -48,7 +48,7 @@ type Predictor struct {
 	// trained network (see Clustering). H, also of new samples, and the centroids then refer to the smoothed views.
 	Kept bool
 
-	// ClassNames are the names of the classes of Config.Known, for who reads the model; nil without. Set them before Save.
+	// ClassNames are the names of the classes of Config.Known, for readers of the model; nil without. Set them before Save.
 	ClassNames []string
 
 	asked   *machine.Device // where the layers of new samples run; nil: the CPU
@@ -143,10 +143,10 @@ func (p *Predictor) String() string {
 	text := fmt.Sprintf("%d clusters of %d samples in %d views, sizes %v; %d epochs (%v)", p.Clusters, p.samples, len(p.dims),
 		p.Sizes, p.Epochs, p.Status)
 	if len(p.Loss) > 0 {
-		text += fmt.Sprintf(", loss %.4g → %.4g beyond H = 0", p.Loss[0]-p.NullLoss, p.Loss[len(p.Loss)-1]-p.NullLoss)
+		text += fmt.Sprintf(", loss %.4g → %.4g (0: nothing learned)", p.Loss[0]-p.NullLoss, p.Loss[len(p.Loss)-1]-p.NullLoss)
 	}
 	if p.Kept {
-		text += "; the clusters of the start are kept"
+		text += "; the initial clusters are kept"
 	}
 	return text
 }

@@ -62,7 +62,7 @@ func checkLength(n, d, have int) error {
 		return fmt.Errorf("%d×%d values fit no memory", n, d)
 	}
 	if n < 0 || d < 0 || have != n*d {
-		return fmt.Errorf("%d values for %d×%d", have, n, d)
+		return fmt.Errorf("%d values for %d×%d, want n·d of them", have, n, d)
 	}
 	return nil
 }
@@ -254,7 +254,7 @@ func checkSamples(views []View, n int) error {
 	}
 	for i := range n {
 		if !slices.ContainsFunc(views, func(x View) bool { return x.in.Present[i] }) {
-			return view.Wrong(-1, i, "largemvc: sample %d has no view: the mask leaves it nothing", i)
+			return view.Wrong(-1, i, "largemvc: sample %d has no view: leave it out of all views", i)
 		}
 	}
 	return nil

@@ -32,8 +32,8 @@ func TestViewsThatAreRefused(t *testing.T) {
 	}{
 		{"no views", nil, "no views"},
 		{"zero value", []View{good, {}}, "view 1 has no values"},
-		{"too few values", []View{DenseView(3, 2, make([]float64, 5))}, "view 0: 5 values for 3×2"},
-		{"too many values", []View{DenseView(3, 2, make([]float32, 7)).Named("text")}, "view 0 (text): 7 values for 3×2"},
+		{"too few values", []View{DenseView(3, 2, make([]float64, 5))}, "view 0: 5 values for 3×2, want n·d"},
+		{"too many values", []View{DenseView(3, 2, make([]float32, 7)).Named("text")}, "view 0 (text): 7 values for 3×2, want n·d"},
 		{"negative size", []View{DenseView[float64](-1, 2, nil)}, "0 values for -1×2"},
 		{"a product that overflows", []View{DenseView[float64](math.MaxInt, 4, nil)}, "fit no memory"},
 		{"no features", []View{DenseView(3, 0, []float64{})}, "view 0 has no features"},
@@ -49,7 +49,7 @@ func TestViewsThatAreRefused(t *testing.T) {
 		{
 			"sample without views",
 			[]View{good.WithPresent([]bool{true, false, true}), good.WithPresent([]bool{true, false, true})},
-			"sample 1 has no view",
+			"sample 1 has no view: leave it out",
 		},
 
 		{
@@ -95,7 +95,7 @@ func TestViewsThatAreRefused(t *testing.T) {
 		{
 			"sparse: NaN",
 			[]View{good, SparseView(3, 2, []int{0, 0, 2, 2}, []int32{0, 1}, []float32{1, float32(math.NaN())})},
-			"view 1 has NaN at row 1, column 1",
+			"view 1 has NaN at row 1, column 1: replace it, or mark the row as absent",
 		},
 		{
 			"sparse: infinite",

@@ -1,5 +1,5 @@
-// Package choose fits a range of numbers of clusters and compares the results. It helps where the number is not known. It does
-// not answer. It also chooses among initial clusterings, for classes of very different sizes.
+// Package choose fits a range of numbers of clusters, compares the results and suggests a number. The suggestion is a first
+// guess. The package also chooses among initial clusterings, for classes of very different sizes.
 package choose
 
 import (

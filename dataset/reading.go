@@ -142,7 +142,7 @@ func (v *variable) origin() string {
 		return "the first line of " + v.file
 	}
 	if v.kind == text && strings.HasPrefix(v.name, "column ") {
-		return v.name + " (from 0) of " + v.file
+		return v.name + " (the first is 0) of " + v.file
 	}
 	if v.kind == text {
 		return "column " + v.name + " of " + v.file

@@ -106,7 +106,7 @@ func (p *plan) checkColumns() error {
 	}
 	all := strings.Join(names, ",")
 	if len(names) > 1 {
-		first = fmt.Errorf("%w. No features are: %s. Options.LeaveOut %s leaves all of them out", first,
+		first = fmt.Errorf("%w. Columns that are no features: %s. Options.LeaveOut %s leaves them out", first,
 			strings.Join(where, "; "), all)
 	}
 	return &curedError{first, [][2]string{{"Options.LeaveOut", all}}}

@@ -134,7 +134,7 @@ func (o *Options) checkValues(ctx context.Context, r *result) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	return fmt.Errorf("report: Views: %w; replace such values, or mark the row as absent (View.WithPresent)", err)
+	return fmt.Errorf("report: Views: %w", err)
 }
 
 func (o *Options) completeClasses(n int) error {

@@ -370,8 +370,8 @@ func (p *page) addFeatures(ctx context.Context, r *result, o *Options, sure *cer
 	return err
 }
 
-// addDisagreeing lists the samples whose label most views contradict. Of equally many views, the sample of the lowest confidence
-// comes first.
+// addDisagreeing lists the samples whose label the most views contradict, at least one. Of equally many views, the sample of
+// the lowest confidence comes first.
 func (p *page) addDisagreeing(r *result, o *Options, sure *certainty, of []int, byView [][]int) {
 	against := func(s int) (count int) {
 		for _, votes := range byView {

@@ -38,7 +38,7 @@ func TestValuesOfViews(t *testing.T) {
 	}{
 		"NaN":         {math.NaN(), nil, "view 1 has NaN at row 7, column 5"},
 		"infinity":    {math.Inf(-1), nil, "view 1 has -Inf at row 7, column 5"},
-		"too large":   {1e300, nil, "view 1: the values of row 7 are so large that their squares are not finite"},
+		"too large":   {1e300, nil, "view 1: the squares of the values of row 7 are too large: scale them down"},
 		"not read":    {1, broken, "the disk is gone"},
 		"well":        {1, nil, ""},
 		"well, large": {1e30, nil, ""},

@@ -226,7 +226,7 @@ func (c *chosen) table(w io.Writer) error {
 			mark = "  ←"
 		}
 		smallest := r.Sizes[len(r.Sizes)-1]
-		fmt.Fprintf(t, "%d\t%s\t%v\t%s\t%s\t%s\t%s\t%s\t%s\t%d%s\t\n", r.Clusters, digits(r.Loss, 4), r.Judgement,
+		fmt.Fprintf(t, "%d\t%s\t%v\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\n", r.Clusters, digits(r.Loss, 4), r.Judgement,
 			digits(r.Stability, 2), digits(r.NullStability, 2), digits(r.SeedARI, 2),
 			digits(r.GapShare, 2), digits(r.Gap, 3), digits(r.Silhouette, 3), smallest, mark)
 	}

@@ -34,7 +34,7 @@ type compareOptions struct {
 
 func compareFlags(o *compareOptions) *flags {
 	f := newFlags("compare")
-	f.string(&o.column, "column", "`NAME` of the column of labels; by default a usual name, or the only column")
+	f.string(&o.column, "column", "`NAME` of the column of labels, or NAME,NAME of A and of B; by default a usual name, or the only column")
 	f.string(&o.id, "id", "`NAME` of the column of ids; none: match the rows by their places. By default a usual name")
 	f.value(oneOf(&o.header, dataset.AutoHeader, dataset.WithHeader, dataset.NoHeader), "header",
 		"whether the first line names the columns: `auto|yes|no`")
@@ -87,7 +87,11 @@ func runCompare(ctx context.Context, args []string, stdout, _ io.Writer) error {
 	if len(paths) != 2 {
 		return usagef("compare: give two files of labels ('largemvc compare -h' explains the use)")
 	}
-	read := dataset.Options{Labels: o.column, IDs: o.id, Header: o.header}
+	ofA, ofB, two := strings.Cut(o.column, ",")
+	if !two {
+		ofB = ofA
+	}
+	read := dataset.Options{Labels: ofA, IDs: o.id, Header: o.header}
 	if o.id == "none" {
 		read.IDs, read.NoIDs = "", true
 	}
@@ -95,6 +99,7 @@ func runCompare(ctx context.Context, args []string, stdout, _ io.Writer) error {
 	if err != nil {
 		return err
 	}
+	read.Labels = ofB
 	b, err := labelsToCompare(ctx, paths[1], read)
 	if err != nil {
 		return err
@@ -127,7 +132,8 @@ type columnError struct{ error }
 func (e *columnError) Unwrap() error { return e.error }
 
 func (e *columnError) Error() string {
-	return strings.ReplaceAll(e.error.Error(), "Options.Labels", "-column")
+	text := strings.ReplaceAll(e.error.Error(), "Options.Labels", "-column")
+	return strings.Replace(text, "no vector of labels, but", "no vector of labels (name one with -column), but", 1)
 }
 
 func newComparison(a, b *dataset.Labeling) (*comparison, error) {

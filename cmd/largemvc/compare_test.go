@@ -48,6 +48,10 @@ func TestCompare(t *testing.T) {
 			gzipped(t, inUTF16("id;class\ny;red\nx;blue\nw;blue\nv;green\nu;green\n")), nil,
 			[]string{"joined by id", "ARI 100.0 %"},
 		},
+		"a column of B alone": {
+			"id,mine,other\ny,red,1\nx,blue,1\nw,blue,2\nv,green,2\nu,green,3\n", []string{"-column", ",mine"},
+			[]string{"column mine", "ARI 100.0 %"},
+		},
 		"only column": {"0\n0\n1\n1\n2\n", []string{"-id", "none"}, []string{"ARI 100.0 %"}},
 		"only column, from R": {
 			"x\nred\nred\nblue\nblue\ngreen\n", []string{"-id", "none"}, []string{"ARI 100.0 %", "0  red    2"},

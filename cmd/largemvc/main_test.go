@@ -562,7 +562,7 @@ func TestFitSaysThatTheStartIsKept(t *testing.T) {
 	if status != exitOK || m["kept"] != true || !(start > trained) || len(m["notes"].([]any)) != 1 {
 		t.Fatalf("status %d, kept %v, scores %v and %v, notes %v", status, m["kept"], start, trained, m["notes"])
 	}
-	if want := fmt.Sprintf("score is %.4g, that after training %.4g", start, trained); !strings.Contains(stderr, want) {
+	if want := fmt.Sprintf("score is %.4g, after training it is %.4g", start, trained); !strings.Contains(stderr, want) {
 		t.Errorf("standard error does not say %q: %s", want, stderr)
 	}
 	_, stdout, _ = runLine(args...)

@@ -48,8 +48,8 @@ type summary struct {
 	Picked         *picked  `json:"chosen"`          // null: the number of clusters was given
 	Starts         []start  `json:"starts"`          // that -start careful compared; null: none
 	starts         *choose.Starts
-	Kept           bool     `json:"kept"`          // whether they are the clusters of the start
-	StartScore     *float64 `json:"start_score"`   // by which the clusters of the start and of the trained network
+	Kept           bool     `json:"kept"`          // whether they are the initial clusters
+	StartScore     *float64 `json:"start_score"`   // by which the initial clusters and the clusters of the trained network
 	TrainedScore   *float64 `json:"trained_score"` // were compared; null: they were not
 	Inputs         []int    `json:"inputs"`        // columns of what the network sees of the views
 
@@ -244,7 +244,7 @@ func (r *summary) neighbors() string {
 	if r.Landmarks != nil {
 		graph = "by " + count(*r.Landmarks, "landmark")
 	} else {
-		graph = count(*r.Neighbors, "nearest sample") + ", mutual"
+		graph = "up to " + count(*r.Neighbors, "nearest sample") + ", mutual"
 	}
 	if *r.FilterSteps > 0 {
 		graph += fmt.Sprintf(", %s of smoothing", count(*r.FilterSteps, "step"))

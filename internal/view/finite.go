@@ -122,18 +122,19 @@ func (x *View) checkRows(v, lo, hi int) error {
 }
 
 func nonFinite(x View, v, i int) error {
+	const mend = ": replace it, or mark the row as absent"
 	values := make([]float64, x.Cols)
 	x.Row(i, values)
 	for j, value := range values {
 		switch {
 		case math.IsNaN(value):
 			return &InputError{v, x.Number(i), j,
-				fmt.Errorf("%s has %w at row %d, column %d", x.Label(v), suspect.ErrNaN, x.Number(i), j)}
+				fmt.Errorf("%s has %w at row %d, column %d"+mend, x.Label(v), suspect.ErrNaN, x.Number(i), j)}
 		case math.IsInf(value, 0):
 			return &InputError{v, x.Number(i), j,
-				fmt.Errorf("%s has %v at row %d, column %d", x.Label(v), value, x.Number(i), j)}
+				fmt.Errorf("%s has %v at row %d, column %d"+mend, x.Label(v), value, x.Number(i), j)}
 		}
 	}
 	row := x.Number(i)
-	return Wrong(v, row, "%s: the values of row %d are so large that their squares are not finite", x.Label(v), row)
+	return Wrong(v, row, "%s: the squares of the values of row %d are too large: scale them down", x.Label(v), row)
 }

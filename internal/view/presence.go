@@ -37,7 +37,7 @@ func Together(g *ranks.Group, views []View) error {
 	}
 	for i := range n {
 		if !slices.ContainsFunc(views, func(x View) bool { return x.Present[i] }) {
-			return Wrong(-1, views[0].Number(i), "sample %d has no view: the mask leaves it nothing", views[0].Number(i))
+			return Wrong(-1, views[0].Number(i), "sample %d has no view: leave it out of all views", views[0].Number(i))
 		}
 	}
 	return nil

@@ -45,7 +45,7 @@ type Prepared struct {
 	Numbers []float64
 }
 
-// Changes is the first line of About. The others are for who reads the samples, and need not agree.
+// Changes is the first line of About. The others are for readers, and need not agree.
 func (p Prepared) Changes() string {
 	line, _, _ := strings.Cut(p.About, "\n")
 	return line
