@@ -218,7 +218,8 @@ func (p *Predictor) checked(ctx context.Context, views []View) ([]view.View, err
 		return nil, err
 	}
 	if len(views) != len(p.dims) {
-		return nil, view.Wrong(-1, -1, "largemvc: %d views, the network was trained on %d: %s", len(views), len(p.dims), p.viewList())
+		return nil, view.Wrong(-1, -1, "largemvc: %d views, the training had %d: %s", len(views), len(p.dims),
+			viewList(p.names, p.dims))
 	}
 	if err := p.checkOrder(views); err != nil {
 		return nil, err
@@ -227,7 +228,7 @@ func (p *Predictor) checked(ctx context.Context, views []View) ([]view.View, err
 		if x.in.Cols != p.dims[v] {
 			return nil, view.Wrong(v, -1,
 				"largemvc: %s has %d features, the network was trained on %d; its views in order: %s",
-				x.in.Label(v), x.in.Cols, p.dims[v], p.viewList(),
+				x.in.Label(v), x.in.Cols, p.dims[v], viewList(p.names, p.dims),
 			)
 		}
 	}
@@ -239,15 +240,6 @@ func (p *Predictor) checked(ctx context.Context, views []View) ([]view.View, err
 		return in, nil
 	}
 	return in, withName(view.CheckFinite(ctx, in, p.config.Machine.Workers))
-}
-
-// viewList lists the views of the training, with their numbers of features.
-func (p *Predictor) viewList() string {
-	text := make([]string, len(p.dims))
-	for v, d := range p.dims {
-		text[v] = fmt.Sprintf("%s (%d features)", cmp.Or(p.names[v], view.View{}.Label(v)), d)
-	}
-	return strings.Join(text, ", ")
 }
 
 // checkOrder refuses views that have the names of the training in another order. Other names say nothing: today's file may be

@@ -1,11 +1,13 @@
 package largemvc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -258,4 +260,13 @@ func checkSamples(views []View, n int) error {
 		}
 	}
 	return nil
+}
+
+// viewList lists views with their numbers of features.
+func viewList(names []string, dims []int) string {
+	text := make([]string, len(dims))
+	for v, d := range dims {
+		text[v] = fmt.Sprintf("%s (%d features)", cmp.Or(names[v], view.View{}.Label(v)), d)
+	}
+	return strings.Join(text, ", ")
 }

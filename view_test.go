@@ -33,7 +33,7 @@ func TestViewsThatAreRefused(t *testing.T) {
 		{"no views", nil, "no views"},
 		{"zero value", []View{good, {}}, "view 1 has no values"},
 		{"too few values", []View{DenseView(3, 2, make([]float64, 5))}, "view 0: 5 values for 3×2, want n·d"},
-		{"too many values", []View{DenseView(3, 2, make([]float32, 7)).Named("text")}, "view 0 (text): 7 values for 3×2, want n·d"},
+		{"too many", []View{DenseView(3, 2, make([]float32, 7)).Named("text")}, "view 0 (text): 7 values for 3×2, want n·d"},
 		{"negative size", []View{DenseView[float64](-1, 2, nil)}, "0 values for -1×2"},
 		{"a product that overflows", []View{DenseView[float64](math.MaxInt, 4, nil)}, "fit no memory"},
 		{"no features", []View{DenseView(3, 0, []float64{})}, "view 0 has no features"},
@@ -118,7 +118,7 @@ func TestViewsThatAreRefused(t *testing.T) {
 		},
 		{
 			"squares that overflow", []View{good, DenseView(3, 2, []float64{1, 2, 1e200, 4, 5, 6})},
-			"view 1: the values of row 1 are so large",
+			"view 1: the squares of the values of row 1 are too large: scale them down",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

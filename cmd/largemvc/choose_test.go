@@ -3,8 +3,10 @@ package main
 import (
 	"encoding/xml"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
@@ -23,6 +25,11 @@ func TestChoose(t *testing.T) {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("%q is missing in\n%s", want, stdout)
 		}
+	}
+	header := regexp.MustCompile(`(?m)^ +clusters .*smallest`).FindString(stdout)
+	row := regexp.MustCompile(`(?m)^.*\d  ←`).FindString(stdout)
+	if utf8.RuneCountInString(row) != len(header)+3 {
+		t.Errorf("the mark moves the numbers:\n%s\n%s", header, row)
 	}
 	picture := readText(t, figure)
 	if err := xml.Unmarshal([]byte(picture), new(any)); err != nil {

@@ -34,7 +34,7 @@ type compareOptions struct {
 
 func compareFlags(o *compareOptions) *flags {
 	f := newFlags("compare")
-	f.string(&o.column, "column", "`NAME` of the column of labels, or NAME,NAME of A and of B; by default a usual name, or the only column")
+	f.string(&o.column, "column", "`NAME` of the column of labels, or NAME,NAME; by default a usual name, or the only column")
 	f.string(&o.id, "id", "`NAME` of the column of ids; none: match the rows by their places. By default a usual name")
 	f.value(oneOf(&o.header, dataset.AutoHeader, dataset.WithHeader, dataset.NoHeader), "header",
 		"whether the first line names the columns: `auto|yes|no`")
