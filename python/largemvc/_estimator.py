@@ -59,7 +59,7 @@ class LargeMVC(ClusterMixin, TransformerMixin, Estimator):
 
     Views are a list or a dict of matrices with a row a sample, or one matrix. A matrix is an array, a DataFrame, a sparse
     matrix or an AnnData. A row that is None or wholly NaN means that the sample lacks the view. DataFrames are joined by their
-    index: an id that a DataFrame lacks is a sample that lacks this view.
+    index: an id that a DataFrame lacks is a sample that lacks this view. Arrays beside an index of ids are an error.
 
     Parameters
     ----------

@@ -207,7 +207,11 @@ def _join(out: Views, ids: list[Any]) -> None:
     first = next((ids[v] for v in here if ids[v] is not None), None)
     sizes = {out.names[v]: out.data[v].shape[0] for v in here}
     counted = all(ids[v] is None or [str(i) for i in ids[v]] == [str(i) for i in range(len(ids[v]))] for v in here)
-    if counted or first is None or all(ids[v] is None or np.array_equal(ids[v], first) for v in here):
+    for v in here:
+        if ids[v] is None and not counted:
+            raise ValueError(f'view "{out.names[v]}" has no ids, and other views have an index of ids; give it that index, or '
+                             "give all views as arrays (frame.to_numpy()) if row i is the same sample in each")
+    if counted or all(np.array_equal(ids[v], first) for v in here):
         if len(set(sizes.values())) > 1:
             raise ValueError(f"the views have different numbers of rows: {sizes}; join them by ids, or fill in rows of NaN")
         if first is not None and len(set(first)) == len(first) and not np.array_equal(first, np.arange(len(first))):
@@ -215,9 +219,6 @@ def _join(out: Views, ids: list[Any]) -> None:
         return
     position: dict[Any, int] = {}
     for v in here:
-        if ids[v] is None:
-            raise ValueError(f'view "{out.names[v]}" has no ids, and other views have different ones; give it an index, or give '
-                             "all views as arrays")
         seen = set(ids[v])
         if len(seen) < len(ids[v]):
             raise ValueError(f'view "{out.names[v]}": an id occurs twice in its index')

@@ -153,8 +153,8 @@ class Forms(Case):
             "big-endian": [self.a.astype(">f8"), self.b], "longdouble": [self.a.astype(np.longdouble), self.b],
             "mapped": [np.load(path, mmap_mode="r"), self.b], "part of a map": [np.load(path, mmap_mode="r")[:], self.b],
             "masked": [np.ma.masked_array(self.a), self.b], "frames": [frame, pd.DataFrame(self.b, index=names)],
-            "frame and array": [frame, self.b], "joined": [frame, pd.DataFrame(self.b, index=names)[::-1]],
-            "nullable": [frame.astype("Float64"), self.b], "reserved names": {"mask": self.a, "id": self.b},
+            "counted frame and array": [pd.DataFrame(self.a), self.b], "joined": [frame, pd.DataFrame(self.b, index=names)[::-1]],
+            "nullable": [pd.DataFrame(self.a).astype("Float64"), self.b], "reserved names": {"mask": self.a, "id": self.b},
             "names that files cannot have": {"a/b,c": self.a, "": self.b},
         }
         for form, views in forms.items():
@@ -232,13 +232,14 @@ class Forms(Case):
         twice = pd.DataFrame(self.a, index=["s0"] * N)
         for views, want in (
             ([self.a, bad], 'view "view_1", row 7, column 2: value is NaN'),
-            ({"a": self.a, "pq": inf}, r'view "pq", row 4 \(id "s4"\), column "q": value is infinity'),
+            ({"a": inf[["p"]].fillna(0), "pq": inf}, r'view "pq", row 4 \(id "s4"\), column "q": value is infinity'),
             ([self.a, texts], 'view "view_1", column "kind": it holds object, not numbers'),
             ([self.a, self.b[:5]], "different numbers of rows"), ([self.a, None], "a training needs samples"),
             ([pd.DataFrame(self.a), pd.DataFrame(self.b[5:])], "different numbers of rows"),  # an index that only counts
             ([self.a, np.zeros((N, 2, 2))], "Expected 2D array, got 3D"), ([self.a, [["x"]] * N], "not numbers"),
             ([twice, inf], "occurs twice"), ([pd.DataFrame(self.a), inf], "no id in common"),
             ([pd.DataFrame(self.a), pd.DataFrame(self.b)[::-1], self.a], "has no ids"), ({"a": None}, "no view is given"),
+            ([pd.DataFrame(self.b, index=twice.index), self.a], 'view "view_1" has no ids, and other views have an index'),
             ([self.a, [None] * N], "all rows are None"), (np.full((N, 2), np.nan), "lacks every view"),
         ):
             with self.subTest(want), self.assertRaisesRegex(ValueError, want):
