@@ -71,8 +71,8 @@ func (o *dataOptions) dataFlags(f *flags) {
 		&o.mask,
 		"mask", "`FILE` with an n×V matrix: 1 where a sample has a view, 0 where it lacks it. Its columns may have the names "+
 			"of the\nviews, and its rows ids. By default the mask in the data, if there is one")
-	f.bool(&o.missingRows, "missing-rows", "read a row of NaN alone as an absent view; by default it is an error, unless the "+
-		"file lists the samples of each\nview")
+	f.bool(&o.missingRows, "missing-rows", "read a row that has only NaN as an absent view; by default it is an error, unless "+
+		"the file lists the samples of each\nview")
 	f.bool(&o.triplets, "triplets", "read a matrix of three columns as entries (row, column, value) of a view; by default they "+
 		"are three features")
 	f.value(oneOf(&o.sparse, dataset.SparseIfSmaller, dataset.AsStored, dataset.AllDense, dataset.AllSparse), "sparse", "how "+

@@ -79,8 +79,8 @@ func (r *Result) contrast() float64 {
 	return math.Log((min(r.Normal.Border, r.Uniform.Border, r.Shuffled.Border) + least) / (r.Data.Border + least))
 }
 
-// agrees reports whether clusters of single views agree more than in each kind of null data. It is true for one view, and for
-// views that are nearly equal, as those of null data then are too.
+// agrees reports whether clusters of single views agree more than in each kind of null data. One view passes, and so do views
+// that are nearly equal: null data of such views are nearly equal too.
 func (r *Result) agrees() bool {
 	return r.views < 2 || r.Data.Agreement > min(r.nullAgreement(), equalViews)
 }
