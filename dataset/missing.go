@@ -216,7 +216,7 @@ func (r *rawSet) cureOfNaN(v, rows, whole, cells int, in map[int]int) (cure [][2
 	for j, count := range in {
 		if count == rows {
 			cells -= count - whole
-			names = append(names, r.vars[v].columnName(j))
+			names = append(names, r.columnName(v, j))
 		}
 	}
 	several := func(name string) bool { return name == "" || strings.Contains(name, ",") }
@@ -235,12 +235,13 @@ func (r *rawSet) cureOfNaN(v, rows, whole, cells int, in map[int]int) (cure [][2
 	return cure
 }
 
-// columnName is the name of a column of a table; empty without.
-func (v *variable) columnName(j int) string {
-	if v.column == nil || v.transposed {
+// columnName is the name of a column of a view in its table; empty if it has none, or is no column of the table.
+func (r *rawSet) columnName(v, j int) string {
+	x := r.vars[v]
+	if x.column == nil || x.transposed || r.turned {
 		return ""
 	}
-	return v.column(j)
+	return x.column(j)
 }
 
 // apply sets absent rows to zero. A row that an index calls absent must hold nothing.
