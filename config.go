@@ -49,10 +49,10 @@ type Config struct {
 	// On ranks, each gives its labels.
 	Known []int
 
-	// Epochs is the number of optimiser steps, up to 1,000,000,000; default 100; with neighbours, 50 for more than 200 clusters.
+	// Epochs is the number of optimiser steps, up to 1,000,000,000; default 30 with neighbours, 100 without.
 	// None: no training.
 	Epochs    int
-	Optimizer optim.Options // step size, weight decay and schedule of Adam, or another solver
+	Optimizer optim.Options // learning rate (default 0.03 with neighbours), weight decay and schedule of Adam, or another solver
 	Reduction Reduction     // weights of the views in the loss; default ReductionRelative
 	Tolerance float64       // relative decrease of the loss that counts as progress; default 0, no early stop
 	Patience  int           // epochs without progress before the early stop; default 5 if Tolerance is set
@@ -152,10 +152,15 @@ func PaperConfig(clusters int) Config {
 func (c Config) WithDefaults() Config {
 	if c.Clusters > structure.MostClusters && c.Neighborhood.Neighbors != None { // the paper's network has an anchor for each
 		c.Anchors, c.KMeansStarts = cmp.Or(c.Anchors, manyAnchors), cmp.Or(c.KMeansStarts, manyStarts)
-		c.Epochs = cmp.Or(c.Epochs, manyEpochs)
 	}
 	c.Anchors = cmp.Or(c.Anchors, c.Clusters)
 	c.Layers = cmp.Or(c.Layers, 2)
+	if c.Neighborhood.Neighbors != None { // three times the paper's rate, and fewer steps, have equal scores
+		c.Epochs = cmp.Or(c.Epochs, 30)
+		if c.Optimizer.Solver == nil {
+			c.Optimizer.LearningRate = cmp.Or(c.Optimizer.LearningRate, 0.03)
+		}
+	}
 	c.Epochs = cmp.Or(c.Epochs, 100)
 	c.Restarts = cmp.Or(c.Restarts, 1)
 	c.KMeansStarts = cmp.Or(c.KMeansStarts, 10)
@@ -180,9 +185,8 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// manyAnchors, manyStarts and manyEpochs are the anchors, the starts of k-means and the epochs for more than
-// structure.MostClusters clusters.
-const manyAnchors, manyStarts, manyEpochs = 48, 1, 50
+// manyAnchors and manyStarts are the anchors and the starts of k-means for more than structure.MostClusters clusters.
+const manyAnchors, manyStarts = 48, 1
 
 // fillModules puts copies of the modules in their place, those of this package where they are nil, with their defaults filled.
 func fillModules(c *Config) {

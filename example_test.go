@@ -362,7 +362,7 @@ func ExampleResume() {
 	views, config := shapesAndColours(20), largemvc.Config{Clusters: 2}
 	config.Checkpoint.Path = filepath.Join(folder, "checkpoint")
 	config.Progress = func(e largemvc.Progress) error {
-		if e.Epoch == 50 {
+		if e.Epoch == 10 {
 			return largemvc.ErrStop
 		}
 		return nil
@@ -379,8 +379,8 @@ func ExampleResume() {
 	}
 	fmt.Println(c.Status, "after", c.Epochs, "epochs")
 	// Output:
-	// stopped after 50 epochs
-	// epoch limit after 100 epochs
+	// stopped after 10 epochs
+	// epoch limit after 30 epochs
 }
 
 // A model is trained again on other samples, from the labels that the old one gives them; the clusters keep their old numbers by
@@ -538,7 +538,7 @@ func ExampleProgress() {
 			phase = p.Phase
 			fmt.Println(phase)
 		}
-		if p.Training() && p.Epoch%50 == 0 {
+		if p.Training() && p.Epoch%10 == 0 {
 			fmt.Printf("  epoch %d of %d\n", p.Epoch, p.Epochs)
 		}
 		return nil
@@ -554,8 +554,9 @@ func ExampleProgress() {
 	// smoothing
 	// first anchors
 	// training
-	//   epoch 50 of 100
-	//   epoch 100 of 100
+	//   epoch 10 of 30
+	//   epoch 20 of 30
+	//   epoch 30 of 30
 	// clusters
 	// structure
 }

@@ -468,7 +468,7 @@ func TestReadOut(t *testing.T) {
 			for seed := range uint64(4) {
 				config := choice
 				config.Clusters, config.Epochs, config.Float64, config.Seed, config.KMeansStarts = c, epochs, true, seed, starts
-				config.ExtraLoss = inCallersOrder
+				config.ExtraLoss, config.Optimizer.LearningRate = inCallersOrder, 0.01
 				got := mustFit(t, views, config)
 				unit := mat.DenseCopyOf(got.H)
 				_, m := unit.Dims()

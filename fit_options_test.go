@@ -74,9 +74,12 @@ func TestDefaults(t *testing.T) {
 		got, want := x.config.WithDefaults(), x.want
 		got.forSamples(x.samples)
 		want.Clusters, want.Anchors, want.FitSamples = 4, 4, got.FitSamples
-		want.Layers, want.Epochs, want.Restarts, want.KMeansStarts = 2, 100, 1, 10
-		want.Optimizer, want.Checkpoint.Every = optim.Options{}.WithDefaults(), 10
+		want.Layers, want.Epochs, want.Restarts, want.KMeansStarts = 2, 30, 1, 10
+		want.Optimizer, want.Checkpoint.Every = optim.Options{LearningRate: 0.03}.WithDefaults(), 10
 		free := name == "paper"
+		if free {
+			want.Epochs, want.Optimizer = 100, optim.Options{}.WithDefaults()
+		}
 		want.Represent = &SoftThreshold{Theta0: 0.01, Lipschitz: 1, Unconstrained: free}
 		want.Noise, want.Anchor = &RowShrink{Rho0: 0.01, Unconstrained: free}, &Procrustes{}
 		if !reflect.DeepEqual(got, want) {
@@ -91,13 +94,9 @@ func TestDefaults(t *testing.T) {
 				c.Neighborhood.Neighbors, x)
 		}
 	}
-	for _, x := range []struct {
-		config Config
-		want   int
-	}{{Config{Clusters: 200}, 100}, {Config{Clusters: 201}, 50}, {Config{Clusters: 201, Epochs: 7}, 7}, {PaperConfig(201), 100}} {
-		if c := x.config.WithDefaults(); c.Epochs != x.want {
-			t.Errorf("%d epochs for %d clusters, want %d", c.Epochs, c.Clusters, x.want)
-		}
+	given := Config{Epochs: 7, Optimizer: optim.Options{LearningRate: 0.5, Beta1: 0.8}}.WithDefaults()
+	if o := given.Optimizer; given.Epochs != 7 || o.LearningRate != 0.5 || o.Beta1 != 0.8 || o.Beta2 != 0.999 {
+		t.Errorf("given values become %d epochs and %+v", given.Epochs, o)
 	}
 	stop := Config{Tolerance: 1e-3}.WithDefaults()
 	if patience := stop.Patience; patience != 5 {

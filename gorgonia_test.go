@@ -492,7 +492,8 @@ func TestFitWithSolver(t *testing.T) {
 		"paper": {Neighborhood: Neighborhood{Neighbors: None}, Float64: true},
 	} {
 		want, made := fit(c, nil), 0
-		got := fit(c, func() gorgonia.Solver { made++; return &adamAlone{} })
+		options := optim.Options{LearningRate: c.WithDefaults().Optimizer.LearningRate}
+		got := fit(c, func() gorgonia.Solver { made++; return &adamAlone{unfold.Adam{Options: options}} })
 		if !slices.Equal(got.Loss, want.Loss) || !slices.Equal(got.Labels, want.Labels) || made != max(c.Restarts, 1) {
 			t.Errorf("%s: Adam as a solver has the losses %v, want %v (%d made)", name, got.Loss, want.Loss, made)
 		}

@@ -94,7 +94,7 @@ func fitFlags(o *fitOptions) *flags {
 		"network, without neighbours")
 	f.group("Training")
 	f.int(&c.Epochs, "epochs", 0, "`N`, the number of optimiser steps; 0: no training")
-	f.Lookup("epochs").DefValue = "100, or 50 with the default preset and more than 200 clusters"
+	f.Lookup("epochs").DefValue = "30, or 100 with the paper preset"
 	f.Uint64Var(&c.Seed, "seed", 0, "`SEED` of all random numbers; equal seeds give equal results on any number of cores")
 	f.added("seed")
 	f.output(&c.Checkpoint.Path, "checkpoint", "`FILE` for the state of the training, to continue it with -resume. By default "+

@@ -17,11 +17,12 @@ var inConfig = []string{"labels", "id", "views", "view", "leave-out", "one-hot",
 	"orientation", "header", "decimal", "max-memory", "impute", "transform", "from-disk", "scratch", "start", "known", "device"}
 
 // writeConfig writes the flags for the data and all settings as -config reads them; more has further values. Defaults are filled
-// in but for the numbers of neighbours, anchors and epochs and the starts of k-means, which depend on others.
+// in but for the numbers of neighbours, anchors and epochs, the starts of k-means and the learning rate, which depend on others.
 func writeConfig(w io.Writer, f *flags, c largemvc.Config, more map[string]any) error {
 	given := c
 	c = c.WithDefaults()
 	c.Neighborhood.Neighbors, c.Epochs, c.KMeansStarts = given.Neighborhood.Neighbors, given.Epochs, given.KMeansStarts
+	c.Optimizer.LearningRate = given.Optimizer.LearningRate
 	c.StartLabels, c.Known = nil, nil
 	if c.Anchors == c.Clusters {
 		c.Anchors = 0 // they follow the number of clusters

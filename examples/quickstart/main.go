@@ -28,7 +28,7 @@ const clusters = 10 // how many kinds of digits there are; the kinds themselves 
 
 func main() {
 	n := flag.Int("n", 10_000, "number of `images`, from 10 to 60000")
-	epochs := flag.Int("epochs", 100, "training `steps`")
+	epochs := flag.Int("epochs", 30, "training `steps`")
 	seed := flag.Uint64("seed", 0, "`seed` of everything random")
 	path := flag.String("report", "", "`file` to write a report to, one HTML page")
 	flag.Parse()

@@ -68,7 +68,7 @@ class LargeMVC(ClusterMixin, TransformerMixin, Estimator):
     preset : {"default", "paper"}, default "default"
         "default": neighbours and two standardisations, best on average; "paper": the network of the paper alone.
     epochs : int or None, default None
-        Number of optimiser steps; 0: no training. None: 100, and 50 for more than 200 clusters of the default preset.
+        Number of optimiser steps; 0: no training. None: 30, and 100 of the preset "paper".
     random_state : int, RandomState, Generator or None, default None
         Seed of all random numbers. The same seed gives the same result on any number of cores. None draws a seed from numpy.
     n_jobs : int or None, default None

@@ -48,7 +48,7 @@ func (c course) picked() int {
 }
 
 // protocolEpochs are the epochs of the library's own networks from which labels pick.
-var protocolEpochs = []int{0, 1, 2, 5, 10, 20, 35, 50, 75, 100}
+var protocolEpochs = []int{0, 1, 2, 5, 10, 20, 30, 50, 75, 100}
 
 // protocol measures how much of a figure is the protocol of the published code: majority-mapped purity at the epoch that labels
 // pick, in place of one-to-one accuracy at the last epoch.
@@ -210,8 +210,9 @@ func presetCourse(c largemvc.Config) func(context.Context, *study, *sets.Set, in
 	return func(ctx context.Context, s *study, d *sets.Set, draw int) (out course, err error) {
 		c := s.configFor(c, d, draw)
 		c.NoStructure = true
+		last := c.Epochs
 		for _, epoch := range protocolEpochs {
-			if epoch > s.epochs {
+			if epoch > last {
 				break
 			}
 			if c.Epochs = epoch; epoch == 0 {

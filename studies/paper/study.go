@@ -51,7 +51,7 @@ func (s *study) register(f *flag.FlagSet) {
 	f.IntVar(&s.draws, "draws", 3, "draws of every setting; a draw is an order of the rows, a seed and, where there is one, "+
 		"a mask")
 	f.IntVar(&s.tableDraws, "table-draws", 10, "draws of the experiment table")
-	f.IntVar(&s.epochs, "epochs", 100, "epochs of training")
+	f.IntVar(&s.epochs, "epochs", 100, "the most epochs of training; the default preset has 30")
 	f.IntVar(&s.limit, "limit", 0, "leave out sets of more samples; default 0: no limit")
 	f.BoolVar(&s.quick, "quick", false, "few draws, epochs and samples, on MNIST views unless -data says "+
 		"otherwise: minutes in place of hours")
@@ -143,7 +143,7 @@ func models() []model {
 func (s *study) configFor(c largemvc.Config, d *sets.Set, draw int) largemvc.Config {
 	c.Clusters, c.Seed = d.Classes, uint64(draw)
 	if c.Epochs == 0 {
-		c.Epochs = s.epochs
+		c.Epochs = min(s.epochs, c.WithDefaults().Epochs)
 	}
 	return c
 }
@@ -152,7 +152,8 @@ func (s *study) configFor(c largemvc.Config, d *sets.Set, draw int) largemvc.Con
 func (s *study) protocolText() string {
 	return fmt.Sprintf("Figures are means over draws, %d of each setting, unless noted; a draw is an order of "+
 		"the rows, a "+
-		"seed and, where views or rows are taken away, a mask. %d epochs. ACC is by one-to-one matching, NMI with the "+
+		"seed and, where views or rows are taken away, a mask. At most %d epochs; the default preset has 30. ACC is by "+
+		"one-to-one matching, NMI with the "+
 		"arithmetic mean. "+
 		"Labels serve for scores alone and choose nothing, but in rows that say so. Our networks are used as their presets "+
 		"have them, at "+

@@ -69,7 +69,7 @@ func parse(args []string, stderr io.Writer) (*study, error) {
 	)
 	f.IntVar(&s.draws, "draws", 3, "draws of every row, each an order of the rows and a seed")
 	f.IntVar(&s.largeDraws, "large-draws", 3, fmt.Sprintf("the most draws for sets of %d samples and more", largeSet))
-	f.IntVar(&s.epochs, "epochs", 100, "epochs of training")
+	f.IntVar(&s.epochs, "epochs", 0, "epochs of training; 0: 30 of the default preset, 100 without neighbours")
 	f.IntVar(&s.limit, "limit", 0, "leave out sets of more samples; 0: none")
 	f.Func(
 		"uneven",
@@ -84,7 +84,7 @@ func parse(args []string, stderr io.Writer) (*study, error) {
 	if f.NArg() > 0 {
 		return nil, fmt.Errorf("%q is not a flag", f.Arg(0))
 	}
-	if s.draws < 1 || s.largeDraws < 1 || s.epochs < 1 || s.limit < 0 {
+	if s.draws < 1 || s.largeDraws < 1 || s.epochs < 0 || s.limit < 0 {
 		return nil, fmt.Errorf("%d draws, %d for large sets, %d epochs, limit %d", s.draws, s.largeDraws, s.epochs, s.limit)
 	}
 	if s.quick {

@@ -31,7 +31,7 @@ func (r *ownRun) wholeFit() error {
 	if err := r.print("epoch of the paper preset on mnist3v, s", "%v", unit); err != nil {
 		return err
 	}
-	if err := r.print(fmt.Sprintf("whole fit, %d epochs, s", r.epochs), "%v", took); err != nil {
+	if err := r.print(fmt.Sprintf("whole fit, %d epochs, s", c.Epochs), "%v", took); err != nil {
 		return err
 	}
 	if err := r.print("the same in epochs of the paper preset", "%v", took.over(unit)); err != nil {
@@ -196,16 +196,15 @@ func (r *ownRun) fitMemory(overwrite bool) error {
 func (r *ownRun) presets() error {
 	const clusters = 100
 	s := made(r.rows, 944, 576, 512, 640)
-	if r.done == 0 {
-		r.done = r.epochs
-	}
-	what, rest := "", float64(r.epochs-r.done)
-	if rest > 0 {
-		what = fmt.Sprintf(" (%d done)", r.done)
-	}
 	var took [2]spent
+	var asked [2]int
 	for k, preset := range []presets.Preset{presets.Paper, presets.Default} {
-		config := preset.Of(largemvc.Config{Clusters: clusters, Epochs: r.done})
+		config := preset.Of(largemvc.Config{Clusters: clusters, Epochs: r.epochs}).WithDefaults()
+		asked[k] = config.Epochs
+		if r.done > 0 {
+			config.Epochs = min(config.Epochs, r.done)
+		}
+		rest := float64(asked[k] - config.Epochs)
 		epoch, whole, err := fitEpochs(s.all(), config)
 		if err != nil {
 			return err
@@ -216,7 +215,8 @@ func (r *ownRun) presets() error {
 			return err
 		}
 	}
-	return r.print(fmt.Sprintf("%d epochs%s: paper preset, default preset, s; the second in the first", r.epochs, what),
+	return r.print(fmt.Sprintf("%d epochs of the paper preset, %d of the default preset, s; the second in the first", asked[0],
+		asked[1]),
 		"%v, %v; %v", took[0], took[1], took[1].over(took[0]))
 }
 
