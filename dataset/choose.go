@@ -49,8 +49,8 @@ func itself(name string) string { return name }
 
 // listing names the variables with their shapes, for errors.
 func (s *source) listing() string {
-	if s.columns != "" {
-		return s.columns
+	if s.table != nil {
+		return s.table.listing()
 	}
 	all := make([]string, len(s.vars))
 	for i, v := range s.vars {

@@ -387,6 +387,24 @@ func identity(n int) []int {
 	return all
 }
 
+// rowNumbers are the numbers from 0 to before n, as texts.
+func rowNumbers(n int) []string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = itoa(i)
+	}
+	return all
+}
+
+// placesOf are the places of names in their list.
+func placesOf(names []string) map[string]int {
+	at := make(map[string]int, len(names))
+	for i, name := range names {
+		at[name] = i
+	}
+	return at
+}
+
 // names are the first few of some ids.
 func (j *join) names(samples []int) string {
 	ids := make([]string, 0, len(samples))

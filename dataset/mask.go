@@ -75,11 +75,7 @@ func (p *plan) orderMask() error {
 
 // matchNames finds the view of each column of a mask, by its name or, where they have no names, by its number from 0.
 func matchNames(columns, views []string) ([]int, error) {
-	numbers := make([]string, len(views))
-	for i := range numbers {
-		numbers[i] = itoa(i)
-	}
-	for _, names := range [][]string{views, numbers} {
+	for _, names := range [][]string{views, rowNumbers(len(views))} {
 		if to := permutation(columns, names); to != nil {
 			return to, nil
 		}

@@ -70,7 +70,7 @@ func (s *source) listTable(t *columnar.Table, o *Options, lim *limits) error {
 			return err
 		}
 	}
-	s.columns, s.table, s.text = c.listing(), &c.columns, c
+	s.table, s.text = &c.columns, c
 	if err := c.assign(); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/largemvc/largemvc/internal/parallel"
@@ -129,7 +130,7 @@ func (p *Preparation) fill(s *Set, v int) error {
 				had[j].Store(true)
 			})
 			if holes[i] == view.Cols {
-				return onlyNaN(view.Name, i)
+				return ofView(view.Name, onlyNaN(i))
 			}
 			return nil
 		})
@@ -156,9 +157,16 @@ func (p *Preparation) fillNote(notes []string, view string, holes, features, n, 
 		"values)", view, p.filledWith(), holes, features, d, 100*float64(holes)/(float64(n)*float64(d))))
 }
 
-func onlyNaN(view string, row int) error {
-	return fmt.Errorf("dataset: view %s has only NaN in row %d (from 0): mark the view as absent (Options.MissingRows)", view,
-		row)
+func onlyNaN(row int) error {
+	return fmt.Errorf("has only NaN in row %d (from 0): mark the view as absent (Options.MissingRows)", row)
+}
+
+// ofView puts the name of a view before an error, unless it names a file already.
+func ofView(view string, err error) error {
+	if err == nil || strings.HasPrefix(err.Error(), "dataset: ") {
+		return err
+	}
+	return fmt.Errorf("dataset: view %s %w", view, err)
 }
 
 // filledWith says in a note with what holes are filled.
@@ -191,12 +199,12 @@ func (p *Preparation) transform(x []float64, column func(k int) int, d int) {
 
 // eachRow gives the values of each present row of view v, of a sparse view its entries, to change, and keeps the changes. column
 // is the feature of value k.
-func eachRow(s *Set, v int, change func(i int, column func(k int) int, x []float64) error) error {
+func eachRow(s *Set, v int, change rowVisitor) error {
 	return rowsBetween(s, v, 0, s.Views[v].Rows, change)
 }
 
 // rowsBetween is eachRow for the rows from lo to hi−1.
-func rowsBetween(s *Set, v, lo, hi int, change func(i int, column func(k int) int, x []float64) error) error {
+func rowsBetween(s *Set, v, lo, hi int, change rowVisitor) error {
 	view := &s.Views[v]
 	buffer, c := make([]float64, view.Cols), view.Sparse
 	for i := lo; i < hi; i++ {
@@ -251,19 +259,16 @@ func (r *rawSet) prepare(o *Options) error {
 			return r.vars[v].wrap(err)
 		}
 		if o.Impute != NoImpute {
-			p.Fill = make([]float64, view.Cols)
 			if err := r.learnFill(v, p); err != nil {
-				return err
-			}
-			if err := r.keepRows(v, p); err != nil {
-				return err
+				return r.vars[v].wrap(err)
 			}
 			if err := p.fill(r.set, v); err != nil {
 				return err
 			}
 		}
 		if p.Transform == TFIDF {
-			p.IDF = inverse(r.set, v)
+			// The views in memory give no error.
+			_ = p.learnIDF(view.Cols, r.rows(v))
 		}
 		if err := p.apply(r.set, v); err != nil {
 			return err
@@ -272,16 +277,39 @@ func (r *rawSet) prepare(o *Options) error {
 	return nil
 }
 
-// fillValues is about how many values learnFill holds.
-const fillValues = 1 << 21
+// rows returns the present rows of view v.
+func (r *rawSet) rows(v int) presentRows {
+	return func(visit rowVisitor) error { return eachRow(r.set, v, visit) }
+}
 
-// learnFill finds the mean or median of every feature over the present rows that have a value in it.
+// learnFill finds what fills the holes of view v.
 func (r *rawSet) learnFill(v int, p *Preparation) error {
 	view := &r.set.Views[v]
+	var keep []int
+	switch p.Impute {
+	case ImputeMedian:
+		return r.learnMedians(v, p)
+	case ImputeNeighbors:
+		keep = keptRows(view.Rows, view.Cols, func(i int) bool { return r.set.Present == nil || r.set.Present[i][v] })
+		if err := r.lim.Take("rows that fill holes", 8*int64(len(keep))*int64(view.Cols)); err != nil {
+			return err
+		}
+	}
+	_, _, err := p.learnMeans(view.Cols, keep, r.rows(v))
+	return err
+}
+
+// fillValues is about how many values learnMedians holds.
+const fillValues = 1 << 21
+
+// learnMedians finds the median of every feature over the present rows that have a value in it.
+func (r *rawSet) learnMedians(v int, p *Preparation) error {
+	view := &r.set.Views[v]
+	p.Fill = make([]float64, view.Cols)
 	block := max(1, min(view.Cols, fillValues/max(view.Rows, 1)))
 	held := 8 * int64(block) * int64(view.Rows)
 	if err := r.lim.Take("the values of some features", held); err != nil {
-		return r.vars[v].wrap(err)
+		return err
 	}
 	defer r.lim.Give(held)
 	values := make([][]float64, block)
@@ -308,67 +336,84 @@ func (r *rawSet) learnFill(v int, p *Preparation) error {
 		for j := lo; j < hi; j++ {
 			x := append(values[j-lo], make([]float64, rows-stored[j-lo])...) // zeros of a sparse view
 			if len(x) == 0 {
-				return r.vars[v].errorf("has only NaN in column %d (from 0), so that nothing can fill it: leave the column out",
-					j)
+				return noFill(j)
 			}
-			p.Fill[j] = p.Impute.of(x)
+			slices.Sort(x)
+			p.Fill[j] = (x[(len(x)-1)/2] + x[len(x)/2]) / 2
 			values[j-lo] = x
 		}
 	}
 	return nil
 }
 
-// keepRows keeps rows of view v for ImputeNeighbors.
-func (r *rawSet) keepRows(v int, p *Preparation) error {
-	if p.Impute != ImputeNeighbors {
-		return nil
-	}
-	view := &r.set.Views[v]
-	rows := keptRows(view.Rows, view.Cols, func(i int) bool { return r.set.Present == nil || r.set.Present[i][v] })
-	if err := r.lim.Take("rows that fill holes", 8*int64(len(rows))*int64(view.Cols)); err != nil {
-		return r.vars[v].wrap(err)
-	}
-	p.Rows = make([]float64, len(rows)*view.Cols)
-	for k, i := range rows {
-		row := p.Rows[k*view.Cols : (k+1)*view.Cols]
-		view.entries(i, func(j int, x float64) { row[j] = x })
-	}
-	return nil
+// noFill is the error that a column has no value to learn from.
+func noFill(column int) error {
+	return fmt.Errorf("has only NaN in column %d (from 0), so that nothing can fill it: leave the column out", column)
 }
 
-// of is the mean or the median of some values, which it sorts.
-func (m Impute) of(x []float64) float64 {
-	if m == ImputeMedian {
-		slices.Sort(x)
-		return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
-	}
-	sum := 0.0
-	for _, a := range x {
-		sum += a
-	}
-	return sum / float64(len(x))
-}
+// rowVisitor takes the values of row i, of a sparse view its entries. column is the feature of value k.
+type rowVisitor func(i int, column func(k int) int, x []float64) error
 
-// inverse returns log(1 + n/m) of each feature: n present rows, m of them not zero there.
-func inverse(s *Set, v int) []float64 {
-	count, n := make([]float64, s.Views[v].Cols), 0.0
-	// The function returns no error.
-	_ = eachRow(s, v, func(_ int, column func(k int) int, x []float64) error {
-		n++
+// presentRows visits the present rows of a view in their order.
+type presentRows func(visit rowVisitor) error
+
+// learnMeans finds the mean of each of d features over the rows that have a value in it, and keeps the rows that keep lists. It
+// returns how many values are missing, and in how many features.
+func (p *Preparation) learnMeans(d int, keep []int, each presentRows) (holes, features int, err error) {
+	sums, missing, rows := make([]float64, d), make([]int, d), 0
+	p.Rows = slices.Grow(p.Rows, len(keep)*d)
+	err = each(func(i int, column func(k int) int, x []float64) error {
+		rows++
 		for k, a := range x {
-			if a != 0 {
-				count[column(k)]++
+			switch j := column(k); {
+			case math.IsInf(a, 0):
+				return fmt.Errorf("is infinite in row %d, column %d (from 0)", i, j)
+			case a != a:
+				missing[j]++
+			default:
+				sums[j] += a
+			}
+		}
+		if len(x) == d && wholly(x) {
+			return onlyNaN(i)
+		}
+		if len(keep) > 0 && keep[0] == i {
+			keep = keep[1:]
+			p.Rows = append(p.Rows, make([]float64, d)...)
+			for k, a := range x {
+				p.Rows[len(p.Rows)-d+column(k)] = a
 			}
 		}
 		return nil
 	})
-	return idf(count, n)
+	for j, m := range missing {
+		if m == rows && err == nil {
+			err = noFill(j)
+		}
+		sums[j] /= float64(rows - m)
+		if holes += m; m > 0 {
+			features++
+		}
+	}
+	p.Fill = sums
+	return holes, features, err
 }
 
-// idf returns log(1 + n/m) of each count m.
-func idf(count []float64, n float64) []float64 {
-	for j, m := range count {
-		count[j] = math.Log1p(n / max(m, 1))
+// learnIDF finds log(1 + n/m) of each of d features: n rows, m of them not zero there.
+func (p *Preparation) learnIDF(d int, each presentRows) error {
+	p.IDF = make([]float64, d)
+	n := 0.0
+	err := each(func(_ int, column func(k int) int, x []float64) error {
+		n++
+		for k, a := range x {
+			if a != 0 {
+				p.IDF[column(k)]++
+			}
+		}
+		return nil
+	})
+	for j, m := range p.IDF {
+		p.IDF[j] = math.Log1p(n / max(m, 1))
 	}
-	return count
+	return err
 }

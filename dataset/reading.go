@@ -183,7 +183,7 @@ func (p *plan) warn(set *Set, named bool) {
 		p.warnings = append(p.warnings, fmt.Sprintf("the columns are read as the %d samples, since only their number is the "+
 			"same in all views; Options.Orientation columns confirms it, Options.Orientation rows says that it is wrong", n))
 	}
-	if !p.either {
+	if p.why != whyEither {
 		return
 	}
 	for v := range set.Views {

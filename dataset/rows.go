@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
+
 	"os"
 	"slices"
 	"strings"
@@ -479,26 +479,21 @@ func (r *Rows) failed(value int, offset int64, err error) error {
 // findMissing marks the rows that are wholly NaN as absent.
 func (s *RowSet) findMissing(ctx context.Context) error {
 	for v, r := range s.Views {
-		step := max(1, pieceBytes/4/r.cols)
-		x := make([]float32, min(step, r.rows)*r.cols)
-		for lo := 0; lo < r.rows; lo += step {
-			part := x[:min(step, r.rows-lo)*r.cols]
-			if err := r.ReadRows(ctx, lo, part); err != nil {
-				return err
+		all := PreparedRows{RowReader: r}
+		err := all.rows(ctx, r)(func(i int, _ func(k int) int, x []float64) (err error) {
+			if !wholly(x) {
+				return nil
 			}
-			for i := range len(part) / r.cols {
-				row := part[i*r.cols : (i+1)*r.cols]
-				if slices.ContainsFunc(row, func(a float32) bool { return !math.IsNaN(float64(a)) }) {
-					continue
+			if s.Present == nil {
+				if s.Present, err = bookedMask(r.rows, len(s.Views), s.plan.lim); err != nil {
+					return fileError(r.file, err)
 				}
-				if s.Present == nil {
-					var err error
-					if s.Present, err = bookedMask(r.rows, len(s.Views), s.plan.lim); err != nil {
-						return fileError(r.file, err)
-					}
-				}
-				s.Present[lo+i][v] = false
 			}
+			s.Present[i][v] = false
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
+
 	"slices"
 )
 
@@ -47,7 +47,7 @@ func (r *PreparedRows) ReadRows(ctx context.Context, first int, dst []float32) e
 				holes++
 			})
 			if holes == d {
-				return onlyNaN(r.Name, first+i)
+				return ofView(r.Name, onlyNaN(first+i))
 			}
 		}
 		if err := r.By.transformRow(r.Name, first+i, x, column, d); err != nil {
@@ -61,8 +61,8 @@ func (r *PreparedRows) ReadRows(ctx context.Context, first int, dst []float32) e
 }
 
 // wholly says whether a row is NaN in all columns.
-func wholly(row []float32) bool {
-	return !slices.ContainsFunc(row, func(a float32) bool { return a == a })
+func wholly[T float32 | float64](row []T) bool {
+	return !slices.ContainsFunc(row, func(a T) bool { return a == a })
 }
 
 // errMedian is about a median of values that are not in memory at once.
@@ -88,17 +88,8 @@ func (r *PreparedRows) Learn(ctx context.Context) (notes []string, err error) {
 		filled := *r
 		filled.By = &Preparation{Impute: r.By.Impute, Fill: r.By.Fill, Rows: r.By.Rows}
 		_, d := r.Dims()
-		count, n := make([]float64, d), 0.0
-		err = filled.each(ctx, &filled, func(_ int, row []float32) error {
-			n++
-			for k, a := range row {
-				if a != 0 {
-					count[k]++
-				}
-			}
-			return nil
-		})
-		r.By.IDF = idf(count, n)
+		err = filled.By.learnIDF(d, filled.rows(ctx, &filled))
+		r.By.IDF = filled.By.IDF
 	}
 	if r.By.Transform != NoTransform {
 		notes = append(notes, r.By.transformNote(r.Name))
@@ -110,8 +101,8 @@ func (r *PreparedRows) Learn(ctx context.Context) (notes []string, err error) {
 func (r *PreparedRows) findPresent(ctx context.Context) error {
 	n, _ := r.Dims()
 	all, before := make([]bool, n), r.Present
-	err := r.each(ctx, r.RowReader, func(i int, row []float32) error {
-		all[i] = !wholly(row)
+	err := r.rows(ctx, r.RowReader)(func(i int, _ func(k int) int, x []float64) error {
+		all[i] = !wholly(x)
 		return nil
 	})
 	r.Present = func(i int) bool { return all[i] && (before == nil || before(i)) }
@@ -120,70 +111,40 @@ func (r *PreparedRows) findPresent(ctx context.Context) error {
 
 // learnFill finds the mean of each feature, and keeps rows for ImputeNeighbors.
 func (r *PreparedRows) learnFill(ctx context.Context) ([]string, error) {
-	p := r.By
 	n, d := r.Dims()
-	sums, counts, rows, holes := make([]float64, d), make([]int, d), 0, 0
 	var keep []int
-	if p.Impute == ImputeNeighbors {
+	if r.By.Impute == ImputeNeighbors {
 		keep = keptRows(n, d, func(i int) bool { return r.Present == nil || r.Present(i) })
-		p.Rows = make([]float64, 0, len(keep)*d)
 	}
-	err := r.each(ctx, r.RowReader, func(i int, row []float32) error {
-		rows++
-		for k, a := range row {
-			switch {
-			case math.IsInf(float64(a), 0):
-				return fmt.Errorf("dataset: view %s is infinite in row %d, column %d (from 0)", r.Name, i, k)
-			case a == a:
-				sums[k] += float64(a)
-				counts[k]++
+	holes, features, err := r.By.learnMeans(d, keep, r.rows(ctx, r.RowReader))
+	return r.By.fillNote(nil, r.Name, holes, features, n, d), ofView(r.Name, err)
+}
+
+// rows returns the present rows, as from reads them.
+func (r *PreparedRows) rows(ctx context.Context, from RowReader) presentRows {
+	return func(visit rowVisitor) error {
+		n, d := r.Dims()
+		step := max(1, pieceBytes/4/d)
+		held, x := make([]float32, min(step, n)*d), make([]float64, d)
+		for lo := 0; lo < n; lo += step {
+			part := held[:min(step, n-lo)*d]
+			if err := from.ReadRows(ctx, lo, part); err != nil {
+				return err
 			}
-		}
-		if wholly(row) {
-			return onlyNaN(r.Name, i)
-		}
-		if len(keep) > len(p.Rows)/d && keep[len(p.Rows)/d] == i {
-			for _, a := range row {
-				p.Rows = append(p.Rows, float64(a))
+			for i := range len(part) / d {
+				if r.Present != nil && !r.Present(lo+i) {
+					continue
+				}
+				for k, a := range part[i*d : (i+1)*d] {
+					x[k] = float64(a)
+				}
+				if err := visit(lo+i, func(k int) int { return k }, x); err != nil {
+					return err
+				}
 			}
 		}
 		return nil
-	})
-	columns := 0
-	for k, c := range counts {
-		if c == 0 && err == nil {
-			err = fmt.Errorf("dataset: view %s has only NaN in column %d (from 0), so that nothing can fill it: leave the "+
-				"column out", r.Name, k)
-		}
-		sums[k] /= float64(c)
-		if holes += rows - c; c < rows {
-			columns++
-		}
 	}
-	p.Fill = sums
-	return p.fillNote(nil, r.Name, holes, columns, n, d), err
-}
-
-// each visits the present rows in their order, as from reads them.
-func (r *PreparedRows) each(ctx context.Context, from RowReader, visit func(i int, row []float32) error) error {
-	n, d := r.Dims()
-	step := max(1, pieceBytes/4/d)
-	x := make([]float32, min(step, n)*d)
-	for lo := 0; lo < n; lo += step {
-		part := x[:min(step, n-lo)*d]
-		if err := from.ReadRows(ctx, lo, part); err != nil {
-			return err
-		}
-		for i := range len(part) / d {
-			if r.Present != nil && !r.Present(lo+i) {
-				continue
-			}
-			if err := visit(lo+i, part[i*d:(i+1)*d]); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 func viewsError(model, given int) error {

@@ -45,8 +45,8 @@ type source struct {
 
 // tableSource has the fields of a source that is a table: of CSV or Parquet.
 type tableSource struct {
-	csv       bool
-	columns   string // for messages
+	csv bool
+
 	table     *columns
 	text      *csvFile
 	csvLabels *variable // the column that gives the classes
