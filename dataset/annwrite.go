@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/largemvc/largemvc/dataset/internal/hdf5"
 )
@@ -238,9 +237,7 @@ func (c *annCopy) column(x Column, at []int) (uint64, error) {
 		values = data
 	case []int:
 		codes = data
-		for k := range slices.Max(append([]int{-1}, data...)) + 1 {
-			names = append(names, strconv.Itoa(k))
-		}
+		names = rowNumbers(slices.Max(append([]int{-1}, data...)) + 1)
 	case []string:
 		names = slices.Compact(slices.Sorted(slices.Values(data)))
 		if len(names) > 0 && names[0] == "" {

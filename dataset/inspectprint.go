@@ -73,6 +73,9 @@ func (r *Report) printViews(w io.Writer) {
 	table(w, rows)
 }
 
+// sized is the name with the number of samples.
+func (c ClassReport) sized() string { return fmt.Sprintf("%s (%d)", c.Name, c.Count) }
+
 func (r *Report) printClasses(w io.Writer) {
 	if r.Classes == nil {
 		fmt.Fprintln(w, "no labels")
@@ -84,7 +87,7 @@ func (r *Report) printClasses(w io.Writer) {
 			fmt.Fprintf(w, " …")
 			break
 		}
-		fmt.Fprintf(w, " %s (%d)", textfile.Printable(c.Name), c.Count)
+		fmt.Fprint(w, " "+textfile.Printable(c.sized()))
 	}
 	fmt.Fprintln(w)
 }

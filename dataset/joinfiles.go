@@ -62,7 +62,7 @@ func (p *plan) readIDLists() (with, without []*source, err error) {
 			without = append(without, s)
 			continue
 		}
-		if s.idList, err = s.readIDs(p.lim); err != nil {
+		if s.idList, err = s.ids.readIDs(p.lim); err != nil {
 			return nil, nil, err
 		}
 		with = append(with, s)

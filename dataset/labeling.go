@@ -69,7 +69,7 @@ func (p *plan) readLabeling(path string) (*Labeling, error) {
 	}
 	if ids.ids != nil && ids.ids != v {
 		l.idColumn = ids.ids.name
-		if l.IDs, err = ids.readIDs(p.lim); err != nil {
+		if l.IDs, err = ids.ids.readIDs(p.lim); err != nil {
 			return nil, err
 		}
 		if len(l.IDs) != n {

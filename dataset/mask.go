@@ -60,10 +60,7 @@ func (p *plan) orderMask() error {
 	if err != nil {
 		return p.mask.wrap(err)
 	}
-	views := make([]string, len(p.views))
-	for v, x := range p.views {
-		views[v] = x.name
-	}
+	views := textsOf(p.views, func(v *variable) string { return v.name })
 	if slices.EqualFunc(columns, views, strings.EqualFold) {
 		return nil // two views may have one name: then the order is all there is
 	}

@@ -87,7 +87,7 @@ func (p *Preparation) apply(s *Set, v int) error {
 		return nil
 	}
 	s.Reading.Notes = append(s.Reading.Notes, p.transformNote(view.Name))
-	return eachRow(s, v, func(i int, column func(k int) int, x []float64) error {
+	return rowsBetween(s, v, 0, view.Rows, func(i int, column func(k int) int, x []float64) error {
 		return p.transformRow(view.Name, i, x, column, view.Cols)
 	})
 }
@@ -197,13 +197,8 @@ func (p *Preparation) transform(x []float64, column func(k int) int, d int) {
 	}
 }
 
-// eachRow gives the values of each present row of view v, of a sparse view its entries, to change, and keeps the changes. column
-// is the feature of value k.
-func eachRow(s *Set, v int, change rowVisitor) error {
-	return rowsBetween(s, v, 0, s.Views[v].Rows, change)
-}
-
-// rowsBetween is eachRow for the rows from lo to hi−1.
+// rowsBetween gives the values of each present row of view v from lo to hi−1, of a sparse view its entries, to change, and keeps
+// the changes.
 func rowsBetween(s *Set, v, lo, hi int, change rowVisitor) error {
 	view := &s.Views[v]
 	buffer, c := make([]float64, view.Cols), view.Sparse
@@ -242,11 +237,7 @@ func rowsBetween(s *Set, v, lo, hi int, change rowVisitor) error {
 
 // prepare prepares the views as the options ask for, by what it learns from the present rows.
 func (r *rawSet) prepare(o *Options) error {
-	names := make([]string, len(r.set.Views))
-	for v := range names {
-		names[v] = r.set.Views[v].Name
-	}
-	by, err := o.Preparations(names)
+	by, err := o.Preparations(textsOf(r.set.Views, func(v View) string { return v.Name }))
 	if err != nil {
 		return err
 	}
@@ -279,7 +270,7 @@ func (r *rawSet) prepare(o *Options) error {
 
 // rows returns the present rows of view v.
 func (r *rawSet) rows(v int) presentRows {
-	return func(visit rowVisitor) error { return eachRow(r.set, v, visit) }
+	return func(visit rowVisitor) error { return rowsBetween(r.set, v, 0, r.set.Views[v].Rows, visit) }
 }
 
 // learnFill finds what fills the holes of view v.

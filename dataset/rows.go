@@ -103,11 +103,7 @@ func OpenRows(ctx context.Context, paths []string, o Options) (*RowSet, error) {
 
 // learn prepares the views as the options ask for.
 func (s *RowSet) learn(ctx context.Context, o *Options) error {
-	names := make([]string, len(s.Views))
-	for v, r := range s.Views {
-		names[v] = r.Name
-	}
-	by, err := o.Preparations(names)
+	by, err := o.Preparations(textsOf(s.Views, func(r *Rows) string { return r.Name }))
 	if err != nil {
 		return err
 	}
@@ -282,7 +278,7 @@ func (s *RowSet) view(ctx context.Context, v *variable, o *Options) (*Rows, erro
 func (s *RowSet) inPlace(r *Rows, in *variable, from *source, turned bool, o *Options) (bool, error) {
 	if in.groups != nil && !s.plan.turns(in) && o.Scratch == "" {
 		r.given, r.groups = from, in.groups
-		s.closers = append(s.closers, func() error { in.groups.release(); return nil })
+		s.closers = append(s.closers, func() error { decodedUnits.drop(in.groups); return nil })
 		return true, nil
 	}
 	if in.place == nil {
