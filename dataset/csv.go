@@ -488,13 +488,7 @@ func (c *csvFile) matrix(name string, features []csvFeature) *variable {
 		v.asText = c.textColumn(features[0].column)
 	}
 	if c.header != nil {
-		v.names = func() ([]string, error) {
-			names := make([]string, len(features))
-			for j := range features {
-				names[j] = c.featureName(features[j])
-			}
-			return names, nil
-		}
+		v.names = func() ([]string, error) { return textsOf(features, c.featureName), nil }
 	}
 	return v
 }

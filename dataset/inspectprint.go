@@ -16,11 +16,7 @@ func itoa(i int) string { return strconv.Itoa(i) }
 func table(w io.Writer, rows [][]string) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
-		cells := make([]string, len(row))
-		for i, cell := range row {
-			cells[i] = textfile.Printable(cell)
-		}
-		fmt.Fprintln(t, "  "+strings.TrimRight(strings.Join(cells, "\t"), "\t"))
+		fmt.Fprintln(t, "  "+strings.TrimRight(strings.Join(textsOf(row, textfile.Printable), "\t"), "\t"))
 	}
 	t.Flush() // a strings.Builder takes everything
 }

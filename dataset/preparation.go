@@ -87,8 +87,8 @@ func (p *Preparation) apply(s *Set, v int) error {
 		return nil
 	}
 	s.Reading.Notes = append(s.Reading.Notes, p.transformNote(view.Name))
-	return rowsBetween(s, v, 0, view.Rows, func(i int, column func(k int) int, x []float64) error {
-		return p.transformRow(view.Name, i, x, column, view.Cols)
+	return rowsBetween(s, v, 0, view.Rows, func(i int, columns []int32, x []float64) error {
+		return p.transformRow(view.Name, i, x, columns, view.Cols)
 	})
 }
 
@@ -106,15 +106,15 @@ func (p *Preparation) transformNote(view string) string {
 }
 
 // transformRow transforms the values of row i of a view of d features; those that it does not list are zero.
-func (p *Preparation) transformRow(view string, i int, x []float64, column func(k int) int, d int) error {
+func (p *Preparation) transformRow(view string, i int, x []float64, columns []int32, d int) error {
 	if p.Transform == NoTransform {
 		return nil
 	}
 	if k := slices.IndexFunc(x, func(a float64) bool { return a < 0 }); k >= 0 {
 		return fmt.Errorf("dataset: view %s has %g in row %d, column %d (from 0): %v is for counts, which are not negative",
-			view, x[k], i, column(k), p.Transform)
+			view, x[k], i, featureOf(columns, k), p.Transform)
 	}
-	p.transform(x, column, d)
+	p.transform(x, columns, d)
 	return nil
 }
 
@@ -124,8 +124,8 @@ func (p *Preparation) fill(s *Set, v int) error {
 	view := &s.Views[v]
 	holes, had := make([]int, view.Rows), make([]atomic.Bool, view.Cols)
 	err := parallel.For(context.Background(), 0, (view.Rows+block-1)/block, func(_, b int) error {
-		return rowsBetween(s, v, b*block, min((b+1)*block, view.Rows), func(i int, column func(k int) int, x []float64) error {
-			p.fillRow(x, column, func(j int) {
+		return rowsBetween(s, v, b*block, min((b+1)*block, view.Rows), func(i int, columns []int32, x []float64) error {
+			p.fillRow(x, columns, func(j int) {
 				holes[i]++
 				had[j].Store(true)
 			})
@@ -178,7 +178,7 @@ func (p *Preparation) filledWith() string {
 }
 
 // transform changes the values of a row in place; those that it does not list are zero.
-func (p *Preparation) transform(x []float64, column func(k int) int, d int) {
+func (p *Preparation) transform(x []float64, columns []int32, d int) {
 	sum, logs := 0.0, 0.0
 	for _, a := range x {
 		sum, logs = sum+a, logs+math.Log1p(a)
@@ -190,7 +190,7 @@ func (p *Preparation) transform(x []float64, column func(k int) int, d int) {
 		case p.Transform == CLR:
 			x[k] = math.Log1p(a / g)
 		case p.Transform == TFIDF:
-			x[k] = math.Log1p(1e4*a/sum) * p.IDF[column(k)]
+			x[k] = math.Log1p(1e4*a/sum) * p.IDF[featureOf(columns, k)]
 		default:
 			x[k] = math.Log1p(a)
 		}
@@ -208,10 +208,10 @@ func rowsBetween(s *Set, v, lo, hi int, change rowVisitor) error {
 		}
 		lo, hi := i*view.Cols, (i+1)*view.Cols
 		f32, f64 := view.Float32, view.Float64
-		column := func(k int) int { return k }
+		var columns []int32
 		if c != nil {
 			lo, hi, f32, f64 = c.RowPtr[i], c.RowPtr[i+1], c.Float32, c.Float64
-			column = func(k int) int { return int(c.Col[lo+k]) }
+			columns = c.Col[lo:hi]
 		}
 		x := buffer[:hi-lo]
 		if f64 != nil {
@@ -221,7 +221,7 @@ func rowsBetween(s *Set, v, lo, hi int, change rowVisitor) error {
 				x[k] = float64(a)
 			}
 		}
-		if err := change(i, column, x); err != nil {
+		if err := change(i, columns, x); err != nil {
 			return err
 		}
 		if f64 != nil {
@@ -258,8 +258,7 @@ func (r *rawSet) prepare(o *Options) error {
 			}
 		}
 		if p.Transform == TFIDF {
-			// The views in memory give no error.
-			_ = p.learnIDF(view.Cols, r.rows(v))
+			p.IDF = inverse(view.Cols, r.rows(v))
 		}
 		if err := p.apply(r.set, v); err != nil {
 			return err
@@ -342,8 +341,16 @@ func noFill(column int) error {
 	return fmt.Errorf("has only NaN in column %d (from 0), so that nothing can fill it: leave the column out", column)
 }
 
-// rowVisitor takes the values of row i, of a sparse view its entries. column is the feature of value k.
-type rowVisitor func(i int, column func(k int) int, x []float64) error
+// rowVisitor takes the values of row i, of a sparse view its entries. columns has the feature of each; nil: x has all in order.
+type rowVisitor func(i int, columns []int32, x []float64) error
+
+// featureOf is the feature of value k of a row.
+func featureOf(columns []int32, k int) int {
+	if columns == nil {
+		return k
+	}
+	return int(columns[k])
+}
 
 // presentRows visits the present rows of a view in their order.
 type presentRows func(visit rowVisitor) error
@@ -353,16 +360,16 @@ type presentRows func(visit rowVisitor) error
 func (p *Preparation) learnMeans(d int, keep []int, each presentRows) (holes, features int, err error) {
 	sums, missing, rows := make([]float64, d), make([]int, d), 0
 	p.Rows = slices.Grow(p.Rows, len(keep)*d)
-	err = each(func(i int, column func(k int) int, x []float64) error {
+	err = each(func(i int, columns []int32, x []float64) error {
 		rows++
 		for k, a := range x {
-			switch j := column(k); {
-			case math.IsInf(a, 0):
-				return fmt.Errorf("is infinite in row %d, column %d (from 0)", i, j)
+			switch j := featureOf(columns, k); {
+			case a-a == 0:
+				sums[j] += a
 			case a != a:
 				missing[j]++
 			default:
-				sums[j] += a
+				return fmt.Errorf("is infinite in row %d, column %d (from 0)", i, j)
 			}
 		}
 		if len(x) == d && wholly(x) {
@@ -372,7 +379,7 @@ func (p *Preparation) learnMeans(d int, keep []int, each presentRows) (holes, fe
 			keep = keep[1:]
 			p.Rows = append(p.Rows, make([]float64, d)...)
 			for k, a := range x {
-				p.Rows[len(p.Rows)-d+column(k)] = a
+				p.Rows[len(p.Rows)-d+featureOf(columns, k)] = a
 			}
 		}
 		return nil
@@ -390,21 +397,26 @@ func (p *Preparation) learnMeans(d int, keep []int, each presentRows) (holes, fe
 	return holes, features, err
 }
 
-// learnIDF finds log(1 + n/m) of each of d features: n rows, m of them not zero there.
-func (p *Preparation) learnIDF(d int, each presentRows) error {
-	p.IDF = make([]float64, d)
-	n := 0.0
-	err := each(func(_ int, column func(k int) int, x []float64) error {
+// inverse returns log(1 + n/m) of each of d features: n rows, m of them not zero there.
+func inverse(d int, each presentRows) []float64 {
+	count, n := make([]float64, d), 0.0
+	// Views in memory give no error.
+	_ = each(func(_ int, columns []int32, x []float64) error {
 		n++
 		for k, a := range x {
 			if a != 0 {
-				p.IDF[column(k)]++
+				count[featureOf(columns, k)]++
 			}
 		}
 		return nil
 	})
-	for j, m := range p.IDF {
-		p.IDF[j] = math.Log1p(n / max(m, 1))
+	return idf(count, n)
+}
+
+// idf returns log(1 + n/m) of each count m.
+func idf(count []float64, n float64) []float64 {
+	for j, m := range count {
+		count[j] = math.Log1p(n / max(m, 1))
 	}
-	return err
+	return count
 }

@@ -476,8 +476,8 @@ func (r *Rows) failed(value int, offset int64, err error) error {
 func (s *RowSet) findMissing(ctx context.Context) error {
 	for v, r := range s.Views {
 		all := PreparedRows{RowReader: r}
-		err := all.rows(ctx, r)(func(i int, _ func(k int) int, x []float64) (err error) {
-			if !wholly(x) {
+		err := all.each(ctx, r, func(i int, row []float32) (err error) {
+			if !wholly(row) {
 				return nil
 			}
 			if s.Present == nil {

@@ -31,7 +31,7 @@ func (r *PreparedRows) ReadRows(ctx context.Context, first int, dst []float32) e
 		return err
 	}
 	_, d := r.Dims()
-	x, column := make([]float64, d), func(k int) int { return k }
+	x := make([]float64, d)
 	for i := 0; i < len(dst)/d; i++ {
 		row := dst[i*d : (i+1)*d]
 		if r.Present != nil && !r.Present(first+i) || r.MissingRows && wholly(row) {
@@ -42,7 +42,7 @@ func (r *PreparedRows) ReadRows(ctx context.Context, first int, dst []float32) e
 		}
 		if r.By.Fill != nil {
 			holes := 0
-			r.By.fillRow(x, column, func(j int) {
+			r.By.fillRow(x, nil, func(j int) {
 				x[j] = float64(float32(x[j]))
 				holes++
 			})
@@ -50,7 +50,7 @@ func (r *PreparedRows) ReadRows(ctx context.Context, first int, dst []float32) e
 				return ofView(r.Name, onlyNaN(first+i))
 			}
 		}
-		if err := r.By.transformRow(r.Name, first+i, x, column, d); err != nil {
+		if err := r.By.transformRow(r.Name, first+i, x, nil, d); err != nil {
 			return err
 		}
 		for k, a := range x {
@@ -88,8 +88,17 @@ func (r *PreparedRows) Learn(ctx context.Context) (notes []string, err error) {
 		filled := *r
 		filled.By = &Preparation{Impute: r.By.Impute, Fill: r.By.Fill, Rows: r.By.Rows}
 		_, d := r.Dims()
-		err = filled.By.learnIDF(d, filled.rows(ctx, &filled))
-		r.By.IDF = filled.By.IDF
+		count, n := make([]float64, d), 0.0
+		err = filled.each(ctx, &filled, func(_ int, row []float32) error {
+			n++
+			for k, a := range row {
+				if a != 0 {
+					count[k]++
+				}
+			}
+			return nil
+		})
+		r.By.IDF = idf(count, n)
 	}
 	if r.By.Transform != NoTransform {
 		notes = append(notes, r.By.transformNote(r.Name))
@@ -101,8 +110,8 @@ func (r *PreparedRows) Learn(ctx context.Context) (notes []string, err error) {
 func (r *PreparedRows) findPresent(ctx context.Context) error {
 	n, _ := r.Dims()
 	all, before := make([]bool, n), r.Present
-	err := r.rows(ctx, r.RowReader)(func(i int, _ func(k int) int, x []float64) error {
-		all[i] = !wholly(x)
+	err := r.each(ctx, r.RowReader, func(i int, row []float32) error {
+		all[i] = !wholly(row)
 		return nil
 	})
 	r.Present = func(i int) bool { return all[i] && (before == nil || before(i)) }
@@ -123,28 +132,37 @@ func (r *PreparedRows) learnFill(ctx context.Context) ([]string, error) {
 // rows returns the present rows, as from reads them.
 func (r *PreparedRows) rows(ctx context.Context, from RowReader) presentRows {
 	return func(visit rowVisitor) error {
-		n, d := r.Dims()
-		step := max(1, pieceBytes/4/d)
-		held, x := make([]float32, min(step, n)*d), make([]float64, d)
-		for lo := 0; lo < n; lo += step {
-			part := held[:min(step, n-lo)*d]
-			if err := from.ReadRows(ctx, lo, part); err != nil {
+		_, d := r.Dims()
+		x := make([]float64, d)
+		return r.each(ctx, from, func(i int, row []float32) error {
+			for k, a := range row {
+				x[k] = float64(a)
+			}
+			return visit(i, nil, x)
+		})
+	}
+}
+
+// each visits the present rows in their order, as from reads them.
+func (r *PreparedRows) each(ctx context.Context, from RowReader, visit func(i int, row []float32) error) error {
+	n, d := r.Dims()
+	step := max(1, pieceBytes/4/d)
+	x := make([]float32, min(step, n)*d)
+	for lo := 0; lo < n; lo += step {
+		part := x[:min(step, n-lo)*d]
+		if err := from.ReadRows(ctx, lo, part); err != nil {
+			return err
+		}
+		for i := range len(part) / d {
+			if r.Present != nil && !r.Present(lo+i) {
+				continue
+			}
+			if err := visit(lo+i, part[i*d:(i+1)*d]); err != nil {
 				return err
 			}
-			for i := range len(part) / d {
-				if r.Present != nil && !r.Present(lo+i) {
-					continue
-				}
-				for k, a := range part[i*d : (i+1)*d] {
-					x[k] = float64(a)
-				}
-				if err := visit(lo+i, func(k int) int { return k }, x); err != nil {
-					return err
-				}
-			}
 		}
-		return nil
 	}
+	return nil
 }
 
 func viewsError(model, given int) error {

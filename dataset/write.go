@@ -77,46 +77,46 @@ func EncodeNPZ(w io.Writer, deflate bool, arrays ...Array) error {
 // form returns the element type as NumPy names it, the number of values, and a function that appends some of them as bytes. The
 // type is empty where the values are of a kind that is not written.
 func (a *Array) form() (descr string, n int, add func(b []byte, lo, hi int) []byte) {
+	order := binary.LittleEndian
 	switch x := a.Data.(type) {
 	case []float32:
-		return "<f4", len(x), numbersOf(x)
+		return "<f4", len(x), appender(x, func(b []byte, v float32) []byte { return order.AppendUint32(b, math.Float32bits(v)) })
 	case []float64:
-		return "<f8", len(x), numbersOf(x)
-	case []int64:
-		return "<i8", len(x), numbersOf(x)
-	case []int32:
-		return "<i4", len(x), numbersOf(x)
-	case []uint8:
-		return "|u1", len(x), numbersOf(x)
-	case []bool:
-		return "|b1", len(x), numbersOf(x)
+		return "<f8", len(x), appender(x, func(b []byte, v float64) []byte { return order.AppendUint64(b, math.Float64bits(v)) })
 	case []int:
-		return "<i8", len(x), func(b []byte, lo, hi int) []byte {
-			for _, v := range x[lo:hi] {
-				b = binary.LittleEndian.AppendUint64(b, uint64(v))
+		return "<i8", len(x), appender(x, func(b []byte, v int) []byte { return order.AppendUint64(b, uint64(v)) })
+	case []int64:
+		return "<i8", len(x), appender(x, func(b []byte, v int64) []byte { return order.AppendUint64(b, uint64(v)) })
+	case []int32:
+		return "<i4", len(x), appender(x, func(b []byte, v int32) []byte { return order.AppendUint32(b, uint32(v)) })
+	case []uint8:
+		return "|u1", len(x), func(b []byte, lo, hi int) []byte { return append(b, x[lo:hi]...) }
+	case []bool:
+		return "|b1", len(x), appender(x, func(b []byte, v bool) []byte {
+			if v {
+				return append(b, 1)
 			}
-			return b
-		}
+			return append(b, 0)
+		})
 	case []string:
 		width := longest(x)
-		return fmt.Sprintf("<U%d", width), len(x), func(b []byte, lo, hi int) []byte {
-			for _, s := range x[lo:hi] {
-				end := len(b) + 4*width
-				for _, r := range s {
-					b = binary.LittleEndian.AppendUint32(b, uint32(r))
-				}
-				b = append(b, make([]byte, end-len(b))...)
+		return fmt.Sprintf("<U%d", width), len(x), appender(x, func(b []byte, s string) []byte {
+			end := len(b) + 4*width
+			for _, r := range s {
+				b = order.AppendUint32(b, uint32(r))
 			}
-			return b
-		}
+			return append(b, make([]byte, end-len(b))...)
+		})
 	}
 	return "", 0, nil
 }
 
-// numbersOf returns a function that appends some of the numbers of x.
-func numbersOf[T any](x []T) func(b []byte, lo, hi int) []byte {
+// appender returns a function that appends some of the values of x, one by one.
+func appender[T any](x []T, one func(b []byte, v T) []byte) func(b []byte, lo, hi int) []byte {
 	return func(b []byte, lo, hi int) []byte {
-		b, _ = binary.Append(b, binary.LittleEndian, x[lo:hi]) // an error would be of the type
+		for _, v := range x[lo:hi] {
+			b = one(b, v)
+		}
 		return b
 	}
 }
