@@ -117,7 +117,7 @@ func (l *hdf5Lister) open(addr uint64) (*hdf5.Object, []hdf5.Link, error) {
 
 // mapped returns the ids of the rows of a modality, by the obsmap m.
 func (s *source) mapped(m *variable, rows int, lim *limits) ([]string, error) {
-	ids, err := s.readIDs(lim)
+	ids, err := s.ids.readIDs(lim)
 	if err != nil {
 		return nil, err
 	}
@@ -175,11 +175,7 @@ func (l *hdf5Lister) annGroup(path string, links []hdf5.Link) error {
 	for _, v := range columns {
 		l.add(v)
 	}
-	if l.in != nil {
-		l.in.index = index
-	} else {
-		l.s.index = index
-	}
+	cmp.Or(l.in, l.s).index = index
 	return nil
 }
 
@@ -405,9 +401,5 @@ func (v *variable) asTexts(lim *limits) ([]string, error) {
 	if err := lim.Take("texts", (stringBytes+24)*int64(len(x))); err != nil {
 		return nil, err
 	}
-	out := make([]string, len(x))
-	for i := range x {
-		out[i] = className(x[i])
-	}
-	return out, nil
+	return textsOf(x, func(a float64) string { return className(a) }), nil
 }

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
-	"strconv"
 
 	"github.com/largemvc/largemvc/dataset/internal/hdf5"
 )
@@ -72,24 +70,15 @@ const viaAnnData = "in Python, anndata.read_h5ad(file).write(new) converts it"
 // openAnnCopy opens a file to copy, and checks that it takes what is added.
 func openAnnCopy(path string, x *AnnDataLabels) (*annCopy, error) {
 	c := &annCopy{AnnDataLabels: x, lim: newLimits(&Options{})}
-	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		err = notRegular(info)
-	}
-	if err != nil {
+	var err error
+	if c.from, err = openFile(path, roleData); err != nil {
 		return nil, err
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	c.from = &source{path: path, size: info.Size(), opened: info, raw: f, close: f.Close}
-	if err = c.open(f); err == nil {
+	if err = c.open(c.from.raw); err == nil {
 		err = c.checkNames()
 	}
 	if err != nil {
-		f.Close()
-		return nil, err
+		return nil, errors.Join(err, c.from.close())
 	}
 	return c, nil
 }
@@ -209,21 +198,15 @@ func (c *annCopy) rows() ([]int, error) {
 	if err := c.lim.Take("the rows of obs", 8*int64(c.n)); err != nil {
 		return nil, err
 	}
-	at := make([]int, c.n)
+	at := identity(c.n)
 	if c.IDs == nil {
-		for i := range at {
-			at[i] = i
-		}
 		return at, nil
 	}
 	ids, err := c.index.asTexts(c.lim)
 	if err != nil {
 		return nil, err
 	}
-	samples, found := make(map[string]int, len(c.IDs)), 0
-	for i, id := range c.IDs {
-		samples[id] = i
-	}
+	samples, found := placesOf(c.IDs), 0
 	for row, id := range ids {
 		if i, ok := samples[id]; ok {
 			at[row], found = i, found+1
@@ -254,9 +237,7 @@ func (c *annCopy) column(x Column, at []int) (uint64, error) {
 		values = data
 	case []int:
 		codes = data
-		for k := range slices.Max(append([]int{-1}, data...)) + 1 {
-			names = append(names, strconv.Itoa(k))
-		}
+		names = rowNumbers(slices.Max(append([]int{-1}, data...)) + 1)
 	case []string:
 		names = slices.Compact(slices.Sorted(slices.Values(data)))
 		if len(names) > 0 && names[0] == "" {

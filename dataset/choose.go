@@ -49,13 +49,10 @@ func itself(name string) string { return name }
 
 // listing names the variables with their shapes, for errors.
 func (s *source) listing() string {
-	if s.columns != "" {
-		return s.columns
+	if s.table != nil {
+		return s.table.listing()
 	}
-	all := make([]string, len(s.vars))
-	for i, v := range s.vars {
-		all[i] = fmt.Sprintf("%s (%s %s)", v.name, v.shapeString(), v.class)
-	}
+	all := textsOf(s.vars, func(v *variable) string { return fmt.Sprintf("%s (%s %s)", v.name, v.shapeString(), v.class) })
 	return cmp.Or(someNames(all), "nothing")
 }
 

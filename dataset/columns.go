@@ -34,12 +34,7 @@ func (c *columns) title(i int) string {
 }
 
 // optionName is how options name a column.
-func (c *columns) optionName(i int) string {
-	if c.header != nil && c.header[i] != "" {
-		return c.header[i]
-	}
-	return strconv.Itoa(i)
-}
+func (c *columns) optionName(i int) string { return cmp.Or(c.nameOf(i), strconv.Itoa(i)) }
 
 // find returns the column of a name, or of a number from 0 (from the end, below 0); −1 without. A name counts more.
 func (c *columns) find(name string) int {

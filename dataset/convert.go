@@ -67,7 +67,6 @@ func (s *RowSet) convert(ctx context.Context, v *variable, r *Rows, rows int, tu
 	if err != nil {
 		return err
 	}
-	before := s.made
 	s.made = append(s.made, to)
 	r.byColumns = true
 	if err := transpose(ctx, r, to, rows); err != nil {
@@ -75,13 +74,18 @@ func (s *RowSet) convert(ctx context.Context, v *variable, r *Rows, rows int, tu
 	}
 	r.byColumns = false
 	if f, ok := r.from.(*scratchFile); ok {
-		s.made = append(slices.Clone(before[:len(before)-1]), to)
-		if err := f.close(); err != nil {
+		if err := s.drop(f); err != nil {
 			return err
 		}
 	}
 	r.given, r.from, r.at, r.typ = nil, to, 0, elem.Type{Kind: elem.Float32, Big: !littleEndian}
 	return nil
+}
+
+// drop closes a file that was made and is not read any more.
+func (s *RowSet) drop(f *scratchFile) error {
+	s.made = slices.DeleteFunc(s.made, func(made *scratchFile) bool { return made == f })
+	return f.close()
 }
 
 // copyValues writes the values of a variable to f as float32, in storage order.

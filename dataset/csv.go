@@ -70,7 +70,7 @@ func (s *source) listCSV(f io.ReaderAt, gz bool, o *Options, lim *limits) error 
 	if err := c.scan(); err != nil {
 		return err
 	}
-	s.columns, s.table, s.text = c.listing(), &c.columns, c
+	s.table, s.text = &c.columns, c
 	note := func(applies bool, format string, args ...any) {
 		if applies {
 			s.notes = append(s.notes, s.path+": "+fmt.Sprintf(format, args...))
@@ -439,17 +439,13 @@ func (c *csvFile) lineOf(record int) int {
 		return record + 1
 	}
 	found := 0
-	stop := errors.New("found")
-	err := c.each(func(r, line int, _ [][]byte) error {
+	_ = c.each(func(r, line int, _ [][]byte) error { // an error that comes before leaves 0
 		if r == record {
 			found = line
-			return stop
+			return errStop
 		}
 		return nil
 	})
-	if !errors.Is(err, stop) {
-		return 0
-	}
 	return found
 }
 
@@ -492,13 +488,7 @@ func (c *csvFile) matrix(name string, features []csvFeature) *variable {
 		v.asText = c.textColumn(features[0].column)
 	}
 	if c.header != nil {
-		v.names = func() ([]string, error) {
-			names := make([]string, len(features))
-			for j := range features {
-				names[j] = c.featureName(features[j])
-			}
-			return names, nil
-		}
+		v.names = func() ([]string, error) { return textsOf(features, c.featureName), nil }
 	}
 	return v
 }

@@ -35,6 +35,17 @@ func (c *csvFile) featureName(f csvFeature) string {
 	return c.columnName(f.column)
 }
 
+// value is the value of a feature of 0 and 1 for a field of its column.
+func (f csvFeature) value(field []byte) float64 {
+	switch {
+	case isMissing(field):
+		return math.NaN()
+	case string(field) == f.text:
+		return 1
+	}
+	return 0
+}
+
 // maxCategories is the number of different texts up to which a column becomes features of 0 and 1.
 const maxCategories = 1000
 
@@ -338,14 +349,10 @@ func (c *csvFile) stream(features []csvFeature, run func(int, []byte) error) err
 		for k, feature := range features {
 			f := fields[feature.column]
 			var x float64
-			switch ok := true; {
-			case feature.onehot && isMissing(f):
-				x = math.NaN()
-			case feature.onehot:
-				if string(f) == feature.text {
-					x = 1
-				}
-			default:
+			if feature.onehot {
+				x = feature.value(f)
+			} else {
+				var ok bool
 				if x, ok = c.parse(f); !ok {
 					return fmt.Errorf("has %q in line %d, %s, which is not a number", short(f), line, c.title(feature.column))
 				}

@@ -38,10 +38,10 @@ func (c *csvFile) chooseHeader(first, second, comment []byte) error {
 	line := judgeFirstLine(names, below)
 	entries := c.o.Triplets || c.s.role == roleMask && onlyBits(names) // of a matrix, or the views of a sample
 	switch {
-	case line == unclearLine && c.o.Header == AutoHeader && entries && !hasWord(names):
+	case line == unclearLine && c.o.Header == AutoHeader && entries && !slices.ContainsFunc(names, isWord):
 	case line == unclearLine && c.o.Header == AutoHeader:
 		return &curedError{fmt.Errorf("has a first line that may name the columns or be a sample (%s): give Options.Header yes "+
-			"for names, Options.Header no for a sample", someNames(asTexts(names))), [][2]string{{"Options.Header", "yes"}}}
+			"for names, Options.Header no for a sample", someFields(names)), [][2]string{{"Options.Header", "yes"}}}
 	case line.names(c.o.Header):
 		c.nameColumns(names)
 		c.textHeader = line == textLine && c.o.Header == AutoHeader
@@ -58,8 +58,7 @@ func (l firstLine) twoLevels(names, below [][]byte, entries bool, o *Options) er
 	}
 	return fmt.Errorf("has two first lines that may name the columns, as pandas writes names of two levels (%s, and below %s): "+
 		"keep one line, with a different name for each column; if both lines are samples, give Options.Header "+
-		"no", someNames(asTexts(names)),
-		someNames(asTexts(below)))
+		"no", someFields(names), someFields(below))
 }
 
 // secondNames returns an error if the line below a header that repeats a name may hold further names, as pandas writes them for
@@ -72,7 +71,7 @@ func (c *csvFile) secondNames(below [][]byte) error {
 		return nil
 	}
 	return fmt.Errorf("has two columns named %s, and the line below its header may have more names (%s): keep one line, with a "+
-		"different name for each column; if that line is a sample, give Options.Header yes", name, someNames(asTexts(below)))
+		"different name for each column; if that line is a sample, give Options.Header yes", name, someFields(below))
 }
 
 // names reports whether a line has the names of columns, with an option.
@@ -208,7 +207,7 @@ func startsAgain(x []float64) bool {
 // run, above numbers that rise in each run from one begin.
 func twoLines(first, second [][]byte) bool {
 	n := len(first)
-	if n < 4 || n != len(second) || slices.ContainsFunc(append(slices.Clone(first), second...), notDigits) {
+	if n < 4 || n != len(second) || !all(append(slices.Clone(first), second...), isDigits) {
 		return false
 	}
 	x, y := make([]float64, n), make([]float64, n)
@@ -222,16 +221,12 @@ func twoLines(first, second [][]byte) bool {
 	return startsAgain(y) || x[0] == x[n-1] && counts(y)
 }
 
-func notDigits(f []byte) bool { return !isDigits(f) }
-
-// hasWord reports whether a field is a text.
-func hasWord(record [][]byte) bool {
-	return slices.ContainsFunc(record, func(f []byte) bool { return classify(f) == wordField })
-}
+// isWord reports whether a field is a text.
+func isWord(f []byte) bool { return classify(f) == wordField }
 
 // onlyBits reports whether all fields are 0 or 1.
 func onlyBits(record [][]byte) bool {
-	return !slices.ContainsFunc(record, func(f []byte) bool { return string(f) != "0" && string(f) != "1" })
+	return all(record, func(f []byte) bool { return string(f) == "0" || string(f) == "1" })
 }
 
 // commentedHeader takes the names from the comment above the first record, as NumPy's savetxt writes it, if it has a name for
@@ -282,8 +277,11 @@ func (c *csvFile) twice() string {
 }
 
 // allWords reports whether no field of a record is a number, a date or missing.
-func allWords(record [][]byte) bool {
-	return !slices.ContainsFunc(record, func(f []byte) bool { return classify(f) != wordField })
+func allWords(record [][]byte) bool { return all(record, isWord) }
+
+// all reports whether all elements of a list suit.
+func all[E any](in []E, suits func(E) bool) bool {
+	return !slices.ContainsFunc(in, func(e E) bool { return !suits(e) })
 }
 
 // isTelling reports whether a text is a usual name of ids or classes, and hardly a value, as y or patient may be.
@@ -296,14 +294,8 @@ func isTelling(name string) bool {
 	return slices.Contains(labelNames, lower) || namesIDs(name)
 }
 
-// asTexts are the fields of a record.
-func asTexts(record [][]byte) []string {
-	out := make([]string, len(record))
-	for i, f := range record {
-		out[i] = textfile.OrLatin1(f)
-	}
-	return out
-}
+// someFields lists the fields of a record.
+func someFields(record [][]byte) string { return someNames(textsOf(record, textfile.OrLatin1)) }
 
 // someNames lists names, the first twelve of them.
 func someNames(names []string) string {

@@ -118,9 +118,7 @@ func (p *plan) rowIDs() (map[*source]map[string]bool, error) {
 		if err != nil || v == nil || s.role == roleMask {
 			continue // chooseIDs returns the error
 		}
-		same := *s
-		same.ids = v
-		ids, err := same.readIDs(p.lim)
+		ids, err := v.readIDs(p.lim)
 		if err != nil {
 			return nil, err
 		}

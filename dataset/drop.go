@@ -87,7 +87,7 @@ func (s *Set) Incomplete(present [][]bool) (*Set, error) {
 		if len(row) != views {
 			return nil, fmt.Errorf("dataset: row %d of the mask has %d entries for %d views", i, len(row), views)
 		}
-		copy(mask[i], row)
+
 		for v := range mask[i] {
 			mask[i][v] = row[v] && (s.Present == nil || s.Present[i][v])
 		}

@@ -5,7 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
+
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -120,12 +120,8 @@ func unpacked(head []byte) error {
 	return fmt.Errorf("is %s, packed by gzip: unpack it first (gunzip); only CSV is read from gzip files", format)
 }
 
-// foreignZip does the same for archives, which many formats are.
-func foreignZip(f io.ReaderAt, size int64) error {
-	z, err := zip.NewReader(f, size)
-	if err != nil {
-		return nil // the reader of .npz says what is wrong with it
-	}
+// foreignArchive does the same for archives, which many formats are.
+func foreignArchive(z *zip.Reader) error {
 	for _, m := range z.File {
 		switch {
 		case m.Name == "xl/workbook.xml", m.Name == "[Content_Types].xml":

@@ -90,11 +90,7 @@ func (c *csvFile) idOf(named []int, taken []bool) (int, error) {
 			return i, nil
 		}
 	}
-	var names []string
-	for _, i := range named {
-		names = append(names, c.header[i])
-	}
-	switch k, err := soleID("columns", names); {
+	switch k, err := soleID("columns", textsOf(named, c.nameOf)); {
 	case err != nil:
 		return 0, err
 	case k >= 0:
@@ -176,11 +172,10 @@ func (s *source) checkOtherArrays(labels *variable, o *Options, lim *limits) err
 		return nil
 	}
 	for _, v := range s.vars {
-		same := *s
-		if same.ids = v; v == labels || !v.isIDs() || v.elements() != labels.elements() {
+		if v == labels || !v.isIDs() || v.elements() != labels.elements() {
 			continue
 		}
-		if ids, err := same.readIDs(lim); err == nil && !countsRows(ids) {
+		if ids, err := v.readIDs(lim); err == nil && !countsRows(ids) {
 			return named(s.path, maySay(v.name, v.name))
 		}
 	}
@@ -228,13 +223,12 @@ func (s *source) idVariable(o *Options) (*variable, error) {
 		return s.index, nil
 	}
 	var found []*variable
-	var names []string
 	for _, v := range s.vars {
 		if namesIDs(v.name) && v.isIDs() && !o.leavesOut(v.name) {
-			found, names = append(found, v), append(names, v.name)
+			found = append(found, v)
 		}
 	}
-	switch k, err := soleID("variables", names); {
+	switch k, err := soleID("variables", textsOf(found, func(v *variable) string { return v.name })); {
 	case err != nil:
 		return nil, named(s.path, err)
 	case k >= 0:
@@ -249,11 +243,8 @@ func (v *variable) isIDs() bool {
 	return vector && n > 1 && (v.kind == text || !v.typ.Kind.IsFloat() || v.colMajor)
 }
 
-// readIDs reads the ids of a file. They are all different.
-func (s *source) readIDs(lim *limits) ([]string, error) {
-	v := s.ids
-	var ids []string
-	var err error
+// readIDs reads ids. They are all different.
+func (v *variable) readIDs(lim *limits) (ids []string, err error) {
 	if v.kind == text {
 		if ids, err = v.strings(); err != nil {
 			return nil, v.wrap(err)
@@ -296,11 +287,7 @@ func readNumberedIDs(v *variable, lim *limits) ([]string, error) {
 
 // asDigits writes whole numbers, unless there is an error.
 func asDigits[T int | int64 | uint64](x []T, err error) ([]string, error) {
-	ids := make([]string, len(x))
-	for i, id := range x {
-		ids[i] = fmt.Sprint(id)
-	}
-	return ids, err
+	return textsOf(x, func(id T) string { return fmt.Sprint(id) }), err
 }
 
 // plainIDs takes the .0 away where all ids are whole numbers that a program wrote as floats.
@@ -387,13 +374,23 @@ func identity(n int) []int {
 	return all
 }
 
+// rowNumbers are the numbers from 0 to before n, as texts.
+func rowNumbers(n int) []string {
+	return textsOf(identity(n), itoa)
+}
+
+// placesOf are the places of names in their list.
+func placesOf(names []string) map[string]int {
+	at := make(map[string]int, len(names))
+	for i, name := range names {
+		at[name] = i
+	}
+	return at
+}
+
 // names are the first few of some ids.
 func (j *join) names(samples []int) string {
-	ids := make([]string, 0, len(samples))
-	for _, i := range samples {
-		ids = append(ids, j.ids[i])
-	}
-	return someNames(ids)
+	return someNames(textsOf(samples, func(i int) string { return j.ids[i] }))
 }
 
 // zerosBefore matches zeros before a number.

@@ -158,15 +158,7 @@ func (r *Report) fill(p *plan, o *Options) {
 			r.Incomplete++
 		}
 	}
-	if set.Labels != nil {
-		r.Classes = make([]ClassReport, len(set.LabelNames))
-		for c, name := range set.LabelNames {
-			r.Classes[c].Name = name
-		}
-		for _, l := range set.Labels {
-			r.Classes[l].Count++
-		}
-	}
+	r.Classes = set.classReports()
 	for v := range set.Views {
 		view, err := describe(set, v, p.views[v].class, p.lim)
 		if err != nil {

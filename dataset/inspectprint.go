@@ -16,11 +16,7 @@ func itoa(i int) string { return strconv.Itoa(i) }
 func table(w io.Writer, rows [][]string) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
-		cells := make([]string, len(row))
-		for i, cell := range row {
-			cells[i] = textfile.Printable(cell)
-		}
-		fmt.Fprintln(t, "  "+strings.TrimRight(strings.Join(cells, "\t"), "\t"))
+		fmt.Fprintln(t, "  "+strings.TrimRight(strings.Join(textsOf(row, textfile.Printable), "\t"), "\t"))
 	}
 	t.Flush() // a strings.Builder takes everything
 }
@@ -73,6 +69,9 @@ func (r *Report) printViews(w io.Writer) {
 	table(w, rows)
 }
 
+// sized is the name with the number of samples.
+func (c ClassReport) sized() string { return fmt.Sprintf("%s (%d)", c.Name, c.Count) }
+
 func (r *Report) printClasses(w io.Writer) {
 	if r.Classes == nil {
 		fmt.Fprintln(w, "no labels")
@@ -84,7 +83,7 @@ func (r *Report) printClasses(w io.Writer) {
 			fmt.Fprintf(w, " …")
 			break
 		}
-		fmt.Fprintf(w, " %s (%d)", textfile.Printable(c.Name), c.Count)
+		fmt.Fprint(w, " "+textfile.Printable(c.sized()))
 	}
 	fmt.Fprintln(w)
 }

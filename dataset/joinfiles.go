@@ -62,7 +62,7 @@ func (p *plan) readIDLists() (with, without []*source, err error) {
 			without = append(without, s)
 			continue
 		}
-		if s.idList, err = s.readIDs(p.lim); err != nil {
+		if s.idList, err = s.ids.readIDs(p.lim); err != nil {
 			return nil, nil, err
 		}
 		with = append(with, s)
@@ -232,7 +232,7 @@ func (p *plan) orient(labels int) error {
 			orientation = max(orientation, RowsAreSamples)
 		}
 		p.turned, p.n, p.why, err = orient(p.views, labels, cmp.Or(p.counted, "labels"), orientation)
-		if p.either = p.why == whyEither; orientation != p.o.Orientation {
+		if orientation != p.o.Orientation {
 			p.why = "AnnData"
 		}
 		return err

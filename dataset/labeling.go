@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -57,7 +56,7 @@ func (p *plan) readLabeling(path string) (*Labeling, error) {
 		ids, in.ids = in, in.index
 	}
 	l := &Labeling{Path: path, Column: v.name, asked: p.o.IDs != ""}
-	n := v.labelLen()
+	n, _ := v.vectorLen()
 	if n == 0 {
 		n, _, _ = v.shape2()
 	}
@@ -70,7 +69,7 @@ func (p *plan) readLabeling(path string) (*Labeling, error) {
 	}
 	if ids.ids != nil && ids.ids != v {
 		l.idColumn = ids.ids.name
-		if l.IDs, err = ids.readIDs(p.lim); err != nil {
+		if l.IDs, err = ids.ids.readIDs(p.lim); err != nil {
 			return nil, err
 		}
 		if len(l.IDs) != n {
@@ -104,14 +103,10 @@ func (l *Labeling) AlignSome(other string, ids []string, n int) (labels []int, b
 	default:
 		return nil, "", mismatch(l.Path, l.idColumn, other)
 	}
-	at := make(map[string]int, n)
-	for i := range n {
-		if ids == nil {
-			at[strconv.Itoa(i)] = i
-		} else {
-			at[ids[i]] = i
-		}
+	if ids == nil {
+		ids = rowNumbers(n)
 	}
+	at := placesOf(ids)
 	for row, id := range l.IDs {
 		i, ok := at[id]
 		if !ok {
@@ -159,10 +154,7 @@ func (l *Labeling) Common(other *Labeling) (a, b *Labeling, by string, err error
 		rows, by, err := other.Align(l.Path, l.IDs, len(l.Labels))
 		return l, other.take(rows), by, err
 	}
-	at := make(map[string]int, len(other.IDs))
-	for k, id := range other.IDs {
-		at[id] = k
-	}
+	at := placesOf(other.IDs)
 	var rows [2][]int
 	for i, id := range l.IDs {
 		if k, ok := at[id]; ok {

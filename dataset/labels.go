@@ -122,12 +122,6 @@ func usedClasses(labels []int, names []string) ([]int, []string) {
 	return labels, kept
 }
 
-// labelLen is the number of samples that a label variable speaks of, 0 where its shape does not tell.
-func (v *variable) labelLen() int {
-	n, _ := v.vectorLen()
-	return n
-}
-
 // readLabels reads one label variable. n is the number of samples.
 func readLabels(v *variable, n int, lim *limits) ([]int, []string, error) {
 	if v.kind == text {
@@ -224,19 +218,17 @@ func exactInts[T int64 | uint64](v *variable, n int, lim *limits) ([]T, error) {
 	if err := lim.Take("labels", 16*int64(n)); err != nil {
 		return nil, v.wrap(err)
 	}
+	var order binary.ByteOrder = binary.LittleEndian
+	if v.typ.Big {
+		order = binary.BigEndian
+	}
 	x := make([]T, n)
 	err := v.stream(func(off int, raw []byte) error {
 		if off < 0 || off+len(raw)/8 > n {
 			return errMore
 		}
-		for i := range len(raw) / 8 {
-			if v.typ.Big {
-				x[off+i] = T(binary.BigEndian.Uint64(raw[8*i:]))
-			} else {
-				x[off+i] = T(binary.LittleEndian.Uint64(raw[8*i:]))
-			}
-		}
-		return nil
+		_, err := binary.Decode(raw, order, x[off:off+len(raw)/8])
+		return err
 	})
 	return x, v.wrap(err)
 }

@@ -197,7 +197,7 @@ func (p *plan) whyArrayLeft(v *variable) (why string, err error) {
 	switch first := p.views[0].dims; {
 	case v.namedAsView():
 		return "", v.unreadView("it has the name of a view")
-	case !p.hasRowPerSample(v) && p.either && len(first) == 2 && slices.Contains(v.dims, first[1]):
+	case !p.hasRowPerSample(v) && p.why == whyEither && len(first) == 2 && slices.Contains(v.dims, first[1]):
 		return "", v.errorf("(%s %s) has an entry for each column of %s: give Options.Orientation columns if these are "+
 			"the samples, else Options.Orientation rows", v.shapeString(), v.class, p.views[0].name)
 	case !p.hasRowPerSample(v):

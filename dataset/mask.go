@@ -60,10 +60,7 @@ func (p *plan) orderMask() error {
 	if err != nil {
 		return p.mask.wrap(err)
 	}
-	views := make([]string, len(p.views))
-	for v, x := range p.views {
-		views[v] = x.name
-	}
+	views := textsOf(p.views, func(v *variable) string { return v.name })
 	if slices.EqualFunc(columns, views, strings.EqualFold) {
 		return nil // two views may have one name: then the order is all there is
 	}
@@ -75,11 +72,7 @@ func (p *plan) orderMask() error {
 
 // matchNames finds the view of each column of a mask, by its name or, where they have no names, by its number from 0.
 func matchNames(columns, views []string) ([]int, error) {
-	numbers := make([]string, len(views))
-	for i := range numbers {
-		numbers[i] = itoa(i)
-	}
-	for _, names := range [][]string{views, numbers} {
+	for _, names := range [][]string{views, rowNumbers(len(views))} {
 		if to := permutation(columns, names); to != nil {
 			return to, nil
 		}

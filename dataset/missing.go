@@ -26,6 +26,18 @@ func bookedMask(n, views int, lim *limits) ([][]bool, error) {
 	return newMask(n, views), nil
 }
 
+// absentRows is the number of rows of views that a mask marks as absent.
+func absentRows(mask [][]bool) (absent int) {
+	for _, row := range mask {
+		for _, present := range row {
+			if !present {
+				absent++
+			}
+		}
+	}
+	return absent
+}
+
 // readIndex turns the lists of the samples present in each view, numbered from 1, into a mask.
 func readIndex(index []*variable, n int, lim *limits) ([][]bool, error) {
 	mask, err := bookedMask(n, len(index), lim)
@@ -246,18 +258,12 @@ func (r *rawSet) columnName(v, j int) string {
 
 // apply sets absent rows to zero. A row that an index calls absent must hold nothing.
 func (r *rawSet) apply(mask [][]bool) error {
-	absent := 0
 	for i, row := range mask {
 		if !slices.Contains(row, true) {
 			return fmt.Errorf("dataset: %s: sample %d (from 0) lacks every view", r.vars[0].file, i)
 		}
-		for _, p := range row {
-			if !p {
-				absent++
-			}
-		}
 	}
-	if absent == 0 {
+	if absentRows(mask) == 0 {
 		return nil
 	}
 	for v := range r.set.Views {

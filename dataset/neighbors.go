@@ -36,7 +36,7 @@ func keptRows(n, d int, present func(i int) bool) []int {
 }
 
 // fillRow fills the NaN of a row of a view; those that it does not list are zero. It calls filled with the feature of each.
-func (p *Preparation) fillRow(x []float64, column func(k int) int, filled func(j int)) {
+func (p *Preparation) fillRow(x []float64, columns []int32, filled func(j int)) {
 	if !slices.ContainsFunc(x, math.IsNaN) {
 		return
 	}
@@ -44,13 +44,13 @@ func (p *Preparation) fillRow(x []float64, column func(k int) int, filled func(j
 	if p.Impute == ImputeNeighbors {
 		full = make([]float64, len(p.Fill))
 		for k, a := range x {
-			full[column(k)] = a
+			full[featureOf(columns, k)] = a
 		}
 		squares = p.distances(full)
 	}
 	for k, a := range x {
 		if math.IsNaN(a) {
-			j := column(k)
+			j := featureOf(columns, k)
 			if x[k] = p.Fill[j]; full != nil {
 				x[k] = p.nearestMean(squares, j)
 			}

@@ -27,6 +27,9 @@ func (s *source) listNPZ(f io.ReaderAt, lim *limits) error {
 	if err != nil {
 		return err
 	}
+	if err := foreignArchive(z); err != nil {
+		return err
+	}
 	seen := map[string]bool{}
 	total := uint64(0)
 	for k, m := range z.File {

@@ -96,10 +96,10 @@ type plan struct {
 	maskTo  []int // the view of each column of the mask
 	turned  bool
 	counted string // what has the number of samples, where it is not the labels
-	either  bool   // the matrices could be read in either orientation
-	why     string // of the orientation
-	n       int    // 0 until the views are read, for triplets without labels
-	lim     *limits
+
+	why string // of the orientation
+	n   int    // 0 until the views are read, for triplets without labels
+	lim *limits
 
 	labelsFile, maskFile *source
 	of                   map[*variable]*source
@@ -423,9 +423,7 @@ func (p *plan) noViews() map[*variable]bool {
 
 // onlyTaken reports whether a file among several is there for labels or mask: what else it holds is a number for each sample.
 func (s *source) onlyTaken(taken map[*variable]bool) bool {
-	base := strings.ToLower(s.base())
-	usual := slices.Contains(labelNames, base) || slices.Contains(maskNames, base)
-	some := false
+	usual, some := roleByName(s.path) != roleData, false
 	for _, v := range s.vars {
 		if taken[v] || v.asText != nil && taken[v.asText] {
 			some = true
@@ -445,7 +443,8 @@ func (s *source) has(names []string) []string {
 func (p *plan) settle() error {
 	labels := 0
 	for _, v := range p.labels {
-		labels = max(labels, v.labelLen())
+		n, _ := v.vectorLen()
+		labels = max(labels, n)
 	}
 	for _, s := range p.sources {
 		if n, ok := 0, false; s.ids != nil && s.role != roleMask && labels == 0 && p.joined == nil {

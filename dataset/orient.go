@@ -45,10 +45,7 @@ func orientedBy(either bool, labels int, counted string) string {
 
 // unlikeSamples is the error that the views have no common number of samples that fits the labels.
 func unlikeSamples(views []*variable, labels int, counted string) error {
-	shapes := make([]string, len(views))
-	for i, v := range views {
-		shapes[i] = v.name + " " + v.shapeString()
-	}
+	shapes := textsOf(views, func(v *variable) string { return v.name + " " + v.shapeString() })
 	with := "without labels"
 	if labels > 0 {
 		with = fmt.Sprintf("with %d %s", labels, counted)

@@ -101,17 +101,11 @@ func (s *RowSet) pack(ctx context.Context, r *Rows, how Numbers, folder string) 
 		return err
 	}
 	before := r.from.(*scratchFile)
-	for k, f := range s.made {
-		if f == before {
-			s.made = append(s.made[:k:k], s.made[k+1:]...)
-			break
-		}
-	}
 	r.from, r.at, r.levels, r.typ = to, 0, found, elem.Type{Kind: elem.BFloat16}
 	if how == Uint8Numbers {
 		r.typ.Kind = elem.Uint8
 	}
-	return before.close()
+	return s.drop(before)
 }
 
 // measure finds the levels of each column.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/largemvc/largemvc/dataset/internal/columnar"
 	"github.com/largemvc/largemvc/dataset/internal/elem"
-	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // parquetMagic begins and ends a Parquet file.
@@ -70,7 +69,7 @@ func (s *source) listTable(t *columnar.Table, o *Options, lim *limits) error {
 			return err
 		}
 	}
-	s.columns, s.table, s.text = c.listing(), &c.columns, c
+	s.table, s.text = &c.columns, c
 	if err := c.assign(); err != nil {
 		return err
 	}
@@ -168,14 +167,7 @@ func (c *csvFile) streamTyped(features []csvFeature, run func(int, []byte) error
 			continue
 		}
 		err := c.eachOf(f.column, func(line int, field []byte) error {
-			x := 0.0
-			switch {
-			case isMissing(field):
-				x = math.NaN()
-			case textfile.OrLatin1(field) == f.text:
-				x = 1
-			}
-			binary.LittleEndian.PutUint64(raw[:], math.Float64bits(x))
+			binary.LittleEndian.PutUint64(raw[:], math.Float64bits(f.value(field)))
 			return run(at+line-1, raw[:])
 		})
 		if err != nil {

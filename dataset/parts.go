@@ -70,10 +70,7 @@ func (p *plan) checkParts() error {
 			p.o.Orientation != AutoOrientation {
 			continue
 		}
-		var names []string
-		for _, f := range c.roles.features {
-			names = append(names, c.featureName(f))
-		}
+		names := textsOf(c.roles.features, c.featureName)
 		key := strings.Join(names, "\x00")
 		if other := seen[key]; other != nil {
 			return fmt.Errorf("dataset: %s has the same columns as %s (%s), and neither has ids. Put parts of one table into "+

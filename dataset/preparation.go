@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/largemvc/largemvc/internal/parallel"
@@ -86,8 +87,8 @@ func (p *Preparation) apply(s *Set, v int) error {
 		return nil
 	}
 	s.Reading.Notes = append(s.Reading.Notes, p.transformNote(view.Name))
-	return eachRow(s, v, func(i int, column func(k int) int, x []float64) error {
-		return p.transformRow(view.Name, i, x, column, view.Cols)
+	return rowsBetween(s, v, 0, view.Rows, func(i int, columns []int32, x []float64) error {
+		return p.transformRow(view.Name, i, x, columns, view.Cols)
 	})
 }
 
@@ -105,15 +106,15 @@ func (p *Preparation) transformNote(view string) string {
 }
 
 // transformRow transforms the values of row i of a view of d features; those that it does not list are zero.
-func (p *Preparation) transformRow(view string, i int, x []float64, column func(k int) int, d int) error {
+func (p *Preparation) transformRow(view string, i int, x []float64, columns []int32, d int) error {
 	if p.Transform == NoTransform {
 		return nil
 	}
 	if k := slices.IndexFunc(x, func(a float64) bool { return a < 0 }); k >= 0 {
 		return fmt.Errorf("dataset: view %s has %g in row %d, column %d (from 0): %v is for counts, which are not negative",
-			view, x[k], i, column(k), p.Transform)
+			view, x[k], i, featureOf(columns, k), p.Transform)
 	}
-	p.transform(x, column, d)
+	p.transform(x, columns, d)
 	return nil
 }
 
@@ -123,13 +124,13 @@ func (p *Preparation) fill(s *Set, v int) error {
 	view := &s.Views[v]
 	holes, had := make([]int, view.Rows), make([]atomic.Bool, view.Cols)
 	err := parallel.For(context.Background(), 0, (view.Rows+block-1)/block, func(_, b int) error {
-		return rowsBetween(s, v, b*block, min((b+1)*block, view.Rows), func(i int, column func(k int) int, x []float64) error {
-			p.fillRow(x, column, func(j int) {
+		return rowsBetween(s, v, b*block, min((b+1)*block, view.Rows), func(i int, columns []int32, x []float64) error {
+			p.fillRow(x, columns, func(j int) {
 				holes[i]++
 				had[j].Store(true)
 			})
 			if holes[i] == view.Cols {
-				return onlyNaN(view.Name, i)
+				return ofView(view.Name, onlyNaN(i))
 			}
 			return nil
 		})
@@ -156,9 +157,16 @@ func (p *Preparation) fillNote(notes []string, view string, holes, features, n, 
 		"values)", view, p.filledWith(), holes, features, d, 100*float64(holes)/(float64(n)*float64(d))))
 }
 
-func onlyNaN(view string, row int) error {
-	return fmt.Errorf("dataset: view %s has only NaN in row %d (from 0): mark the view as absent (Options.MissingRows)", view,
-		row)
+func onlyNaN(row int) error {
+	return fmt.Errorf("has only NaN in row %d (from 0): mark the view as absent (Options.MissingRows)", row)
+}
+
+// ofView puts the name of a view before an error, unless it names a file already.
+func ofView(view string, err error) error {
+	if err == nil || strings.HasPrefix(err.Error(), "dataset: ") {
+		return err
+	}
+	return fmt.Errorf("dataset: view %s %w", view, err)
 }
 
 // filledWith says in a note with what holes are filled.
@@ -170,7 +178,7 @@ func (p *Preparation) filledWith() string {
 }
 
 // transform changes the values of a row in place; those that it does not list are zero.
-func (p *Preparation) transform(x []float64, column func(k int) int, d int) {
+func (p *Preparation) transform(x []float64, columns []int32, d int) {
 	sum, logs := 0.0, 0.0
 	for _, a := range x {
 		sum, logs = sum+a, logs+math.Log1p(a)
@@ -182,21 +190,16 @@ func (p *Preparation) transform(x []float64, column func(k int) int, d int) {
 		case p.Transform == CLR:
 			x[k] = math.Log1p(a / g)
 		case p.Transform == TFIDF:
-			x[k] = math.Log1p(1e4*a/sum) * p.IDF[column(k)]
+			x[k] = math.Log1p(1e4*a/sum) * p.IDF[featureOf(columns, k)]
 		default:
 			x[k] = math.Log1p(a)
 		}
 	}
 }
 
-// eachRow gives the values of each present row of view v, of a sparse view its entries, to change, and keeps the changes. column
-// is the feature of value k.
-func eachRow(s *Set, v int, change func(i int, column func(k int) int, x []float64) error) error {
-	return rowsBetween(s, v, 0, s.Views[v].Rows, change)
-}
-
-// rowsBetween is eachRow for the rows from lo to hi−1.
-func rowsBetween(s *Set, v, lo, hi int, change func(i int, column func(k int) int, x []float64) error) error {
+// rowsBetween gives the values of each present row of view v from lo to hi−1, of a sparse view its entries, to change, and keeps
+// the changes.
+func rowsBetween(s *Set, v, lo, hi int, change rowVisitor) error {
 	view := &s.Views[v]
 	buffer, c := make([]float64, view.Cols), view.Sparse
 	for i := lo; i < hi; i++ {
@@ -205,10 +208,10 @@ func rowsBetween(s *Set, v, lo, hi int, change func(i int, column func(k int) in
 		}
 		lo, hi := i*view.Cols, (i+1)*view.Cols
 		f32, f64 := view.Float32, view.Float64
-		column := func(k int) int { return k }
+		var columns []int32
 		if c != nil {
 			lo, hi, f32, f64 = c.RowPtr[i], c.RowPtr[i+1], c.Float32, c.Float64
-			column = func(k int) int { return int(c.Col[lo+k]) }
+			columns = c.Col[lo:hi]
 		}
 		x := buffer[:hi-lo]
 		if f64 != nil {
@@ -218,7 +221,7 @@ func rowsBetween(s *Set, v, lo, hi int, change func(i int, column func(k int) in
 				x[k] = float64(a)
 			}
 		}
-		if err := change(i, column, x); err != nil {
+		if err := change(i, columns, x); err != nil {
 			return err
 		}
 		if f64 != nil {
@@ -234,11 +237,7 @@ func rowsBetween(s *Set, v, lo, hi int, change func(i int, column func(k int) in
 
 // prepare prepares the views as the options ask for, by what it learns from the present rows.
 func (r *rawSet) prepare(o *Options) error {
-	names := make([]string, len(r.set.Views))
-	for v := range names {
-		names[v] = r.set.Views[v].Name
-	}
-	by, err := o.Preparations(names)
+	by, err := o.Preparations(textsOf(r.set.Views, func(v View) string { return v.Name }))
 	if err != nil {
 		return err
 	}
@@ -251,19 +250,15 @@ func (r *rawSet) prepare(o *Options) error {
 			return r.vars[v].wrap(err)
 		}
 		if o.Impute != NoImpute {
-			p.Fill = make([]float64, view.Cols)
 			if err := r.learnFill(v, p); err != nil {
-				return err
-			}
-			if err := r.keepRows(v, p); err != nil {
-				return err
+				return r.vars[v].wrap(err)
 			}
 			if err := p.fill(r.set, v); err != nil {
 				return err
 			}
 		}
 		if p.Transform == TFIDF {
-			p.IDF = inverse(r.set, v)
+			p.IDF = inverse(view.Cols, r.rows(v))
 		}
 		if err := p.apply(r.set, v); err != nil {
 			return err
@@ -272,16 +267,39 @@ func (r *rawSet) prepare(o *Options) error {
 	return nil
 }
 
-// fillValues is about how many values learnFill holds.
-const fillValues = 1 << 21
+// rows returns the present rows of view v.
+func (r *rawSet) rows(v int) presentRows {
+	return func(visit rowVisitor) error { return rowsBetween(r.set, v, 0, r.set.Views[v].Rows, visit) }
+}
 
-// learnFill finds the mean or median of every feature over the present rows that have a value in it.
+// learnFill finds what fills the holes of view v.
 func (r *rawSet) learnFill(v int, p *Preparation) error {
 	view := &r.set.Views[v]
+	var keep []int
+	switch p.Impute {
+	case ImputeMedian:
+		return r.learnMedians(v, p)
+	case ImputeNeighbors:
+		keep = keptRows(view.Rows, view.Cols, func(i int) bool { return r.set.Present == nil || r.set.Present[i][v] })
+		if err := r.lim.Take("rows that fill holes", 8*int64(len(keep))*int64(view.Cols)); err != nil {
+			return err
+		}
+	}
+	_, _, err := p.learnMeans(view.Cols, keep, r.rows(v))
+	return err
+}
+
+// fillValues is about how many values learnMedians holds.
+const fillValues = 1 << 21
+
+// learnMedians finds the median of every feature over the present rows that have a value in it.
+func (r *rawSet) learnMedians(v int, p *Preparation) error {
+	view := &r.set.Views[v]
+	p.Fill = make([]float64, view.Cols)
 	block := max(1, min(view.Cols, fillValues/max(view.Rows, 1)))
 	held := 8 * int64(block) * int64(view.Rows)
 	if err := r.lim.Take("the values of some features", held); err != nil {
-		return r.vars[v].wrap(err)
+		return err
 	}
 	defer r.lim.Give(held)
 	values := make([][]float64, block)
@@ -308,56 +326,86 @@ func (r *rawSet) learnFill(v int, p *Preparation) error {
 		for j := lo; j < hi; j++ {
 			x := append(values[j-lo], make([]float64, rows-stored[j-lo])...) // zeros of a sparse view
 			if len(x) == 0 {
-				return r.vars[v].errorf("has only NaN in column %d (from 0), so that nothing can fill it: leave the column out",
-					j)
+				return noFill(j)
 			}
-			p.Fill[j] = p.Impute.of(x)
+			slices.Sort(x)
+			p.Fill[j] = (x[(len(x)-1)/2] + x[len(x)/2]) / 2
 			values[j-lo] = x
 		}
 	}
 	return nil
 }
 
-// keepRows keeps rows of view v for ImputeNeighbors.
-func (r *rawSet) keepRows(v int, p *Preparation) error {
-	if p.Impute != ImputeNeighbors {
+// noFill is the error that a column has no value to learn from.
+func noFill(column int) error {
+	return fmt.Errorf("has only NaN in column %d (from 0), so that nothing can fill it: leave the column out", column)
+}
+
+// rowVisitor takes the values of row i, of a sparse view its entries. columns has the feature of each; nil: x has all in order.
+type rowVisitor func(i int, columns []int32, x []float64) error
+
+// featureOf is the feature of value k of a row.
+func featureOf(columns []int32, k int) int {
+	if columns == nil {
+		return k
+	}
+	return int(columns[k])
+}
+
+// presentRows visits the present rows of a view in their order.
+type presentRows func(visit rowVisitor) error
+
+// learnMeans finds the mean of each of d features over the rows that have a value in it, and keeps the rows that keep lists. It
+// returns how many values are missing, and in how many features.
+func (p *Preparation) learnMeans(d int, keep []int, each presentRows) (holes, features int, err error) {
+	sums, missing, rows := make([]float64, d), make([]int, d), 0
+	p.Rows = slices.Grow(p.Rows, len(keep)*d)
+	err = each(func(i int, columns []int32, x []float64) error {
+		rows++
+		for k, a := range x {
+			switch j := featureOf(columns, k); {
+			case a-a == 0:
+				sums[j] += a
+			case a != a:
+				missing[j]++
+			default:
+				return fmt.Errorf("is infinite in row %d, column %d (from 0)", i, j)
+			}
+		}
+		if len(x) == d && wholly(x) {
+			return onlyNaN(i)
+		}
+		if len(keep) > 0 && keep[0] == i {
+			keep = keep[1:]
+			p.Rows = append(p.Rows, make([]float64, d)...)
+			for k, a := range x {
+				p.Rows[len(p.Rows)-d+featureOf(columns, k)] = a
+			}
+		}
 		return nil
+	})
+	for j, m := range missing {
+		if m == rows && err == nil {
+			err = noFill(j)
+		}
+		sums[j] /= float64(rows - m)
+		if holes += m; m > 0 {
+			features++
+		}
 	}
-	view := &r.set.Views[v]
-	rows := keptRows(view.Rows, view.Cols, func(i int) bool { return r.set.Present == nil || r.set.Present[i][v] })
-	if err := r.lim.Take("rows that fill holes", 8*int64(len(rows))*int64(view.Cols)); err != nil {
-		return r.vars[v].wrap(err)
-	}
-	p.Rows = make([]float64, len(rows)*view.Cols)
-	for k, i := range rows {
-		row := p.Rows[k*view.Cols : (k+1)*view.Cols]
-		view.entries(i, func(j int, x float64) { row[j] = x })
-	}
-	return nil
+	p.Fill = sums
+	return holes, features, err
 }
 
-// of is the mean or the median of some values, which it sorts.
-func (m Impute) of(x []float64) float64 {
-	if m == ImputeMedian {
-		slices.Sort(x)
-		return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
-	}
-	sum := 0.0
-	for _, a := range x {
-		sum += a
-	}
-	return sum / float64(len(x))
-}
-
-// inverse returns log(1 + n/m) of each feature: n present rows, m of them not zero there.
-func inverse(s *Set, v int) []float64 {
-	count, n := make([]float64, s.Views[v].Cols), 0.0
-	// The function returns no error.
-	_ = eachRow(s, v, func(_ int, column func(k int) int, x []float64) error {
+// inverse returns log(1 + n/m) of each of d features: n rows, m of them not zero there.
+func inverse(d int, each presentRows) []float64 {
+	count, n := make([]float64, d), 0.0
+	// Views in memory give no error.
+	_ = each(func(_ int, columns []int32, x []float64) error {
 		n++
 		for k, a := range x {
 			if a != 0 {
-				count[column(k)]++
+				count[featureOf(columns, k)]++
 			}
 		}
 		return nil

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -64,11 +65,8 @@ func (r *Reading) Lines() []string {
 	for _, x := range []struct{ name, value, none string }{
 		{"classes", r.Labels, "none"}, {"ids", r.IDs, noIDs}, {"mask", r.Mask, ""},
 	} {
-		if x.value == "" {
-			x.value = x.none
-		}
-		if x.value != "" {
-			line(x.name, "%s", x.value)
+		if value := cmp.Or(x.value, x.none); value != "" {
+			line(x.name, "%s", value)
 		}
 	}
 	const most = 20
@@ -107,11 +105,8 @@ func (p *plan) reading(set *Set) Reading {
 		r.Views = append(r.Views, x)
 	}
 	if set.Labels != nil {
-		from := make([]string, 0, len(p.labels))
-		for _, v := range p.labels {
-			from = append(from, v.origin())
-		}
-		r.Labels = fmt.Sprintf("%d, from %s: %s", len(set.LabelNames), someNames(from), classCounts(set))
+		r.Labels = fmt.Sprintf("%d, from %s: %s", len(set.LabelNames), someNames(textsOf(p.labels, (*variable).origin)),
+			someNames(textsOf(set.classReports(), ClassReport.sized)))
 	}
 	r.IDs, r.IDColumn = p.aboutIDs, p.idColumn
 	switch {
@@ -150,19 +145,6 @@ func (v *variable) origin() string {
 	return v.file
 }
 
-// classCounts lists the classes with their sizes, the first twelve of them.
-func classCounts(set *Set) string {
-	counts := make([]int, len(set.LabelNames))
-	for _, l := range set.Labels {
-		counts[l]++
-	}
-	names := make([]string, len(counts))
-	for c, name := range set.LabelNames {
-		names[c] = fmt.Sprintf("%s (%d)", name, counts[c])
-	}
-	return someNames(names)
-}
-
 // warn adds what may be wrong with the data although they can be read. Many classes are no surprise where labels were named.
 func (p *plan) warn(set *Set, named bool) {
 	n, classes := set.Samples(), len(set.LabelNames)
@@ -183,7 +165,7 @@ func (p *plan) warn(set *Set, named bool) {
 		p.warnings = append(p.warnings, fmt.Sprintf("the columns are read as the %d samples, since only their number is the "+
 			"same in all views; Options.Orientation columns confirms it, Options.Orientation rows says that it is wrong", n))
 	}
-	if !p.either {
+	if p.why != whyEither {
 		return
 	}
 	for v := range set.Views {

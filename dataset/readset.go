@@ -125,7 +125,7 @@ func (p *plan) readLabels(set *Set) error {
 		}
 		labels, names, err := p.readLabelsOf(v)
 		if err != nil {
-			if v.kind == numeric && v.labelLen() == 0 && p.o.Labels == "" && p.o.LabelsFile == "" {
+			if n, _ := v.vectorLen(); v.kind == numeric && n == 0 && p.o.Labels == "" && p.o.LabelsFile == "" {
 				// A matrix that only has the name of labels; the data are fine without it.
 				p.lim.Reset(used)
 				p.left = append(

@@ -99,9 +99,6 @@ func (g *rowGroups) decode(ctx context.Context, k int, x []float32) error {
 	})
 }
 
-// release gives back what is held of g.
-func (g *rowGroups) release() { decodedUnits.drop(g) }
-
 // unitCache holds decoded units of all tables.
 type unitCache struct {
 	mu          sync.Mutex

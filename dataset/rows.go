@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
+
 	"os"
 	"slices"
 	"strings"
@@ -103,11 +103,7 @@ func OpenRows(ctx context.Context, paths []string, o Options) (*RowSet, error) {
 
 // learn prepares the views as the options ask for.
 func (s *RowSet) learn(ctx context.Context, o *Options) error {
-	names := make([]string, len(s.Views))
-	for v, r := range s.Views {
-		names[v] = r.Name
-	}
-	by, err := o.Preparations(names)
+	by, err := o.Preparations(textsOf(s.Views, func(r *Rows) string { return r.Name }))
 	if err != nil {
 		return err
 	}
@@ -282,7 +278,7 @@ func (s *RowSet) view(ctx context.Context, v *variable, o *Options) (*Rows, erro
 func (s *RowSet) inPlace(r *Rows, in *variable, from *source, turned bool, o *Options) (bool, error) {
 	if in.groups != nil && !s.plan.turns(in) && o.Scratch == "" {
 		r.given, r.groups = from, in.groups
-		s.closers = append(s.closers, func() error { in.groups.release(); return nil })
+		s.closers = append(s.closers, func() error { decodedUnits.drop(in.groups); return nil })
 		return true, nil
 	}
 	if in.place == nil {
@@ -479,26 +475,21 @@ func (r *Rows) failed(value int, offset int64, err error) error {
 // findMissing marks the rows that are wholly NaN as absent.
 func (s *RowSet) findMissing(ctx context.Context) error {
 	for v, r := range s.Views {
-		step := max(1, pieceBytes/4/r.cols)
-		x := make([]float32, min(step, r.rows)*r.cols)
-		for lo := 0; lo < r.rows; lo += step {
-			part := x[:min(step, r.rows-lo)*r.cols]
-			if err := r.ReadRows(ctx, lo, part); err != nil {
-				return err
+		all := PreparedRows{RowReader: r}
+		err := all.each(ctx, r, func(i int, row []float32) (err error) {
+			if !wholly(row) {
+				return nil
 			}
-			for i := range len(part) / r.cols {
-				row := part[i*r.cols : (i+1)*r.cols]
-				if slices.ContainsFunc(row, func(a float32) bool { return !math.IsNaN(float64(a)) }) {
-					continue
+			if s.Present == nil {
+				if s.Present, err = bookedMask(r.rows, len(s.Views), s.plan.lim); err != nil {
+					return fileError(r.file, err)
 				}
-				if s.Present == nil {
-					var err error
-					if s.Present, err = bookedMask(r.rows, len(s.Views), s.plan.lim); err != nil {
-						return fileError(r.file, err)
-					}
-				}
-				s.Present[lo+i][v] = false
 			}
+			s.Present[i][v] = false
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
+
 	"slices"
 )
 
@@ -31,7 +31,7 @@ func (r *PreparedRows) ReadRows(ctx context.Context, first int, dst []float32) e
 		return err
 	}
 	_, d := r.Dims()
-	x, column := make([]float64, d), func(k int) int { return k }
+	x := make([]float64, d)
 	for i := 0; i < len(dst)/d; i++ {
 		row := dst[i*d : (i+1)*d]
 		if r.Present != nil && !r.Present(first+i) || r.MissingRows && wholly(row) {
@@ -42,15 +42,15 @@ func (r *PreparedRows) ReadRows(ctx context.Context, first int, dst []float32) e
 		}
 		if r.By.Fill != nil {
 			holes := 0
-			r.By.fillRow(x, column, func(j int) {
+			r.By.fillRow(x, nil, func(j int) {
 				x[j] = float64(float32(x[j]))
 				holes++
 			})
 			if holes == d {
-				return onlyNaN(r.Name, first+i)
+				return ofView(r.Name, onlyNaN(first+i))
 			}
 		}
-		if err := r.By.transformRow(r.Name, first+i, x, column, d); err != nil {
+		if err := r.By.transformRow(r.Name, first+i, x, nil, d); err != nil {
 			return err
 		}
 		for k, a := range x {
@@ -61,8 +61,8 @@ func (r *PreparedRows) ReadRows(ctx context.Context, first int, dst []float32) e
 }
 
 // wholly says whether a row is NaN in all columns.
-func wholly(row []float32) bool {
-	return !slices.ContainsFunc(row, func(a float32) bool { return a == a })
+func wholly[T float32 | float64](row []T) bool {
+	return !slices.ContainsFunc(row, func(a T) bool { return a == a })
 }
 
 // errMedian is about a median of values that are not in memory at once.
@@ -120,48 +120,27 @@ func (r *PreparedRows) findPresent(ctx context.Context) error {
 
 // learnFill finds the mean of each feature, and keeps rows for ImputeNeighbors.
 func (r *PreparedRows) learnFill(ctx context.Context) ([]string, error) {
-	p := r.By
 	n, d := r.Dims()
-	sums, counts, rows, holes := make([]float64, d), make([]int, d), 0, 0
 	var keep []int
-	if p.Impute == ImputeNeighbors {
+	if r.By.Impute == ImputeNeighbors {
 		keep = keptRows(n, d, func(i int) bool { return r.Present == nil || r.Present(i) })
-		p.Rows = make([]float64, 0, len(keep)*d)
 	}
-	err := r.each(ctx, r.RowReader, func(i int, row []float32) error {
-		rows++
-		for k, a := range row {
-			switch {
-			case math.IsInf(float64(a), 0):
-				return fmt.Errorf("dataset: view %s is infinite in row %d, column %d (from 0)", r.Name, i, k)
-			case a == a:
-				sums[k] += float64(a)
-				counts[k]++
+	holes, features, err := r.By.learnMeans(d, keep, r.rows(ctx, r.RowReader))
+	return r.By.fillNote(nil, r.Name, holes, features, n, d), ofView(r.Name, err)
+}
+
+// rows returns the present rows, as from reads them.
+func (r *PreparedRows) rows(ctx context.Context, from RowReader) presentRows {
+	return func(visit rowVisitor) error {
+		_, d := r.Dims()
+		x := make([]float64, d)
+		return r.each(ctx, from, func(i int, row []float32) error {
+			for k, a := range row {
+				x[k] = float64(a)
 			}
-		}
-		if wholly(row) {
-			return onlyNaN(r.Name, i)
-		}
-		if len(keep) > len(p.Rows)/d && keep[len(p.Rows)/d] == i {
-			for _, a := range row {
-				p.Rows = append(p.Rows, float64(a))
-			}
-		}
-		return nil
-	})
-	columns := 0
-	for k, c := range counts {
-		if c == 0 && err == nil {
-			err = fmt.Errorf("dataset: view %s has only NaN in column %d (from 0), so that nothing can fill it: leave the "+
-				"column out", r.Name, k)
-		}
-		sums[k] /= float64(c)
-		if holes += rows - c; c < rows {
-			columns++
-		}
+			return visit(i, nil, x)
+		})
 	}
-	p.Fill = sums
-	return p.fillNote(nil, r.Name, holes, columns, n, d), err
 }
 
 // each visits the present rows in their order, as from reads them.

@@ -16,57 +16,46 @@ func (s *source) joinSciPy(lim *limits) error {
 	if err := s.checkSciPyFormats(byName); err != nil {
 		return err
 	}
-	var kept, joined []*variable
+	var joined []*variable
 	used := map[*variable]bool{}
 	for _, v := range s.vars {
 		prefix, ok := strings.CutSuffix(v.name, "indptr")
-		data, indices, shape := byName[prefix+"data"], byName[prefix+"indices"], byName[prefix+"shape"]
-		if !ok || data == nil || indices == nil || shape == nil {
+		if !ok || byName[prefix+"data"] == nil || byName[prefix+"indices"] == nil || byName[prefix+"shape"] == nil {
 			continue
 		}
-		m, err := s.scipyMatrix(prefix, data, indices, v, shape, byName[prefix+"format"], lim)
+		m, err := s.scipyMatrix(prefix, byName, lim)
 		if err != nil {
 			return err
 		}
 		joined = append(joined, m)
-		for _, u := range []*variable{v, data, indices, shape, byName[prefix+"format"]} {
-			used[u] = true
+		for _, part := range []string{"data", "indices", "indptr", "shape", "format"} {
+			used[byName[prefix+part]] = true
 		}
 	}
-	for _, v := range s.vars {
-		if !used[v] {
-			kept = append(kept, v)
-		}
-	}
-	s.vars = append(joined, kept...)
+	s.vars = append(joined, slices.DeleteFunc(s.vars, func(v *variable) bool { return used[v] })...)
 	return nil
 }
 
-// checkSciPyFormats checks the format of each sparse matrix that names one.
+const notReadFormat = "is a sparse matrix of format %q; csr and csc are read: in Python, scipy.sparse.save_npz(new, a.tocsr())"
+
+// checkSciPyFormats refuses the sparse formats of SciPy that are not read: what they are made of, the values of a coordinate list
+// or the diagonals, would pass for a dense view.
 func (s *source) checkSciPyFormats(byName map[string]*variable) error {
 	for _, v := range s.vars {
 		prefix, ok := strings.CutSuffix(v.name, "format")
 		if !ok || byName[prefix+"data"] == nil || byName[prefix+"shape"] == nil {
 			continue
 		}
-		if err := s.checkSciPyFormat(prefix, v); err != nil {
+		f, err := scipyFormat(v)
+		if err != nil {
 			return err
+		}
+		if slices.Contains([]string{"bsr", "coo", "dia", "dok", "lil"}, f) {
+			m := &variable{file: s.path, name: s.scipyName(prefix)}
+			return m.errorf(notReadFormat, f)
 		}
 	}
 	return nil
-}
-
-const notReadFormat = "is a sparse matrix of format %q; csr and csc are read: in Python, scipy.sparse.save_npz(new, a.tocsr())"
-
-// checkSciPyFormat refuses the sparse formats of SciPy that are not read: what they are made of, the values of a coordinate list
-// or the diagonals, would pass for a dense view.
-func (s *source) checkSciPyFormat(prefix string, format *variable) error {
-	f, err := scipyFormat(format)
-	if err != nil || !slices.Contains([]string{"bsr", "coo", "dia", "dok", "lil"}, f) {
-		return err
-	}
-	m := &variable{file: s.path, name: s.scipyName(prefix)}
-	return m.errorf(notReadFormat, f)
 }
 
 // scipyFormat is the name of the format of a sparse matrix; empty where the variable is no single text.
@@ -89,20 +78,21 @@ func (s *source) scipyName(prefix string) string {
 	return s.base()
 }
 
-func (s *source) scipyMatrix(prefix string, data, indices, indptr, shape, format *variable, lim *limits) (*variable, error) {
-	name := s.scipyName(prefix)
-	m := &variable{file: s.path, name: name, kind: sparse, class: "sparse " + data.class}
-	f, err := scipyFormat(format)
+// scipyMatrix is the sparse matrix of the arrays whose names begin with a prefix.
+func (s *source) scipyMatrix(prefix string, byName map[string]*variable, lim *limits) (*variable, error) {
+	data, shape := byName[prefix+"data"], byName[prefix+"shape"]
+	indices, indptr := byName[prefix+"indices"], byName[prefix+"indptr"]
+	m := &variable{file: s.path, name: s.scipyName(prefix), kind: sparse, class: "sparse " + data.class}
+	f, err := scipyFormat(byName[prefix+"format"])
 	if err != nil {
 		return nil, err
 	}
 	if f != "" && f != "csr" && f != "csc" {
 		return nil, m.errorf(notReadFormat, f)
 	}
-	byRow := f != "csc"
 	for _, v := range []*variable{data, indices, indptr, shape} {
 		if n, ok := v.vectorLen(); v.kind != numeric || !ok || (v == shape && n != 2) {
-			return nil, v.errorf("is %s; it must be a vector of numbers for the sparse matrix %s", v.shapeString(), name)
+			return nil, v.errorf("is %s; it must be a vector of numbers for the sparse matrix %s", v.shapeString(), m.name)
 		}
 	}
 	dims, err := readFloats(shape, lim)
@@ -116,6 +106,6 @@ func (s *source) scipyMatrix(prefix string, data, indices, indptr, shape, format
 		m.dims = append(m.dims, int(d))
 	}
 	part := func(v *variable) func() (*variable, error) { return func() (*variable, error) { return v, nil } }
-	m.parts = &parts{byRow: byRow, logical: data.class == "bool", index: part(indices), ptr: part(indptr), value: part(data)}
+	m.parts = &parts{byRow: f != "csc", logical: data.class == "bool", index: part(indices), ptr: part(indptr), value: part(data)}
 	return m, nil
 }

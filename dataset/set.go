@@ -1,8 +1,9 @@
 package dataset
 
 import (
+	"cmp"
 	"fmt"
-	"sort"
+	"slices"
 )
 
 // Set is a multi-view data set. The zero value is empty.
@@ -45,11 +46,7 @@ type CSR struct {
 
 // String says how many samples, views, features and classes there are.
 func (s *Set) String() string {
-	name := s.Name
-	if name == "" {
-		name = "data set"
-	}
-	text := fmt.Sprintf("%s: %d samples, views of %d features", name, s.Samples(), s.Dims())
+	text := fmt.Sprintf("%s: %d samples, views of %d features", cmp.Or(s.Name, "data set"), s.Samples(), s.Dims())
 	if s.Labels != nil {
 		text += fmt.Sprintf(", %d classes", s.Classes())
 	}
@@ -79,20 +76,27 @@ func (s *Set) Dims() []int {
 // Classes is the number of distinct labels, 0 without labels.
 func (s *Set) Classes() int { return len(s.LabelNames) }
 
+// classReports lists the classes with their sizes; nil without labels.
+func (s *Set) classReports() []ClassReport {
+	if s.Labels == nil {
+		return nil
+	}
+	classes := make([]ClassReport, len(s.LabelNames))
+	for c, name := range s.LabelNames {
+		classes[c].Name = name
+	}
+	for _, l := range s.Labels {
+		classes[l].Count++
+	}
+	return classes
+}
+
 // MissingRate is the share of the n·V view rows that are absent, 0 … 1.
 func (s *Set) MissingRate() float64 {
 	if len(s.Present) == 0 || len(s.Views) == 0 {
 		return 0
 	}
-	absent := 0
-	for _, row := range s.Present {
-		for _, p := range row {
-			if !p {
-				absent++
-			}
-		}
-	}
-	return float64(absent) / float64(len(s.Present)*len(s.Views))
+	return float64(absentRows(s.Present)) / float64(len(s.Present)*len(s.Views))
 }
 
 // Bytes is the memory that the values of the views take.
@@ -125,10 +129,9 @@ func (v *View) At(i, j int) float64 {
 		return v.Float64[i*v.Cols+j]
 	case v.Sparse != nil:
 		c := v.Sparse
-		lo, hi := c.RowPtr[i], c.RowPtr[i+1]
-		k := lo + sort.Search(hi-lo, func(k int) bool { return c.Col[lo+k] >= int32(j) })
-		if k < hi && c.Col[k] == int32(j) {
-			return c.value(k)
+		lo := c.RowPtr[i]
+		if k, ok := slices.BinarySearch(c.Col[lo:c.RowPtr[i+1]], int32(j)); ok {
+			return c.value(lo + k)
 		}
 	}
 	return 0

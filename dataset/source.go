@@ -45,8 +45,8 @@ type source struct {
 
 // tableSource has the fields of a source that is a table: of CSV or Parquet.
 type tableSource struct {
-	csv       bool
-	columns   string // for messages
+	csv bool
+
 	table     *columns
 	text      *csvFile
 	csvLabels *variable // the column that gives the classes
@@ -203,9 +203,7 @@ func (s *source) list(f io.ReaderAt, o *Options, lim *limits) error {
 	case s.size == 0:
 		return errors.New("is empty")
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
-		if err := foreignZip(f, s.size); err != nil {
-			return err
-		}
+
 		return s.listNPZ(f, lim)
 	case bytes.HasPrefix(head, []byte("\x93NUMPY")):
 		return s.listNPY(f, lim)

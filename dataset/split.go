@@ -74,13 +74,11 @@ func (p *plan) splitColumns() error {
 }
 
 // pickNames returns the names of the columns of a part, of all names; nil without.
-func (v *variable) pickNames(all []string) (names []string) {
-	if all != nil {
-		for _, j := range v.pick {
-			names = append(names, all[j])
-		}
+func (v *variable) pickNames(all []string) []string {
+	if all == nil {
+		return nil
 	}
-	return names
+	return textsOf(v.pick, func(j int) string { return all[j] })
 }
 
 // pickColumns takes the columns of a part from the whole matrix, which is not used any more.

@@ -129,11 +129,7 @@ func (v *variable) shapeString() string {
 	if len(v.dims) == 0 {
 		return "scalar"
 	}
-	s := make([]string, len(v.dims))
-	for i, d := range v.dims {
-		s[i] = fmt.Sprint(d)
-	}
-	return strings.Join(s, "×")
+	return strings.Join(textsOf(v.dims, itoa), "×")
 }
 
 // errorf is an error about the variable, with its file and name.

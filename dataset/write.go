@@ -74,39 +74,63 @@ func EncodeNPZ(w io.Writer, deflate bool, arrays ...Array) error {
 	return z.Close()
 }
 
-// descr is the element type and the number of values.
-func (a *Array) descr() (string, int) {
+// form returns the element type as NumPy names it, the number of values, and a function that appends some of them as bytes. The
+// type is empty where the values are of a kind that is not written.
+func (a *Array) form() (descr string, n int, add func(b []byte, lo, hi int) []byte) {
+	order := binary.LittleEndian
 	switch x := a.Data.(type) {
 	case []float32:
-		return "<f4", len(x)
+		return "<f4", len(x), appender(x, func(b []byte, v float32) []byte { return order.AppendUint32(b, math.Float32bits(v)) })
 	case []float64:
-		return "<f8", len(x)
+		return "<f8", len(x), appender(x, func(b []byte, v float64) []byte { return order.AppendUint64(b, math.Float64bits(v)) })
 	case []int:
-		return "<i8", len(x)
+		return "<i8", len(x), appender(x, func(b []byte, v int) []byte { return order.AppendUint64(b, uint64(v)) })
 	case []int64:
-		return "<i8", len(x)
+		return "<i8", len(x), appender(x, func(b []byte, v int64) []byte { return order.AppendUint64(b, uint64(v)) })
 	case []int32:
-		return "<i4", len(x)
+		return "<i4", len(x), appender(x, func(b []byte, v int32) []byte { return order.AppendUint32(b, uint32(v)) })
 	case []uint8:
-		return "|u1", len(x)
+		return "|u1", len(x), func(b []byte, lo, hi int) []byte { return append(b, x[lo:hi]...) }
 	case []bool:
-		return "|b1", len(x)
+		return "|b1", len(x), appender(x, func(b []byte, v bool) []byte {
+			if v {
+				return append(b, 1)
+			}
+			return append(b, 0)
+		})
 	case []string:
-		return fmt.Sprintf("<U%d", longest(x)), len(x)
+		width := longest(x)
+		return fmt.Sprintf("<U%d", width), len(x), appender(x, func(b []byte, s string) []byte {
+			end := len(b) + 4*width
+			for _, r := range s {
+				b = order.AppendUint32(b, uint32(r))
+			}
+			return append(b, make([]byte, end-len(b))...)
+		})
 	}
-	return "", 0
+	return "", 0, nil
+}
+
+// appender returns a function that appends some of the values of x, one by one.
+func appender[T any](x []T, one func(b []byte, v T) []byte) func(b []byte, lo, hi int) []byte {
+	return func(b []byte, lo, hi int) []byte {
+		for _, v := range x[lo:hi] {
+			b = one(b, v)
+		}
+		return b
+	}
 }
 
 func (a *Array) shape() []int {
 	if len(a.Shape) > 0 {
 		return a.Shape
 	}
-	_, n := a.descr()
+	_, n, _ := a.form()
 	return []int{n}
 }
 
 func (a *Array) check() error {
-	d, n := a.descr()
+	d, n, _ := a.form()
 	if d == "" {
 		return fmt.Errorf("dataset: array %q holds %T; slices of float32, float64, int, int64, int32, uint8, bool and string "+
 			"are written", a.Name, a.Data)
@@ -128,40 +152,16 @@ func (a *Array) check() error {
 }
 
 func (a *Array) write(w io.Writer) error {
-	d, _ := a.descr()
+	d, n, add := a.form()
 	if err := npy.Put(w, d, a.shape()); err != nil {
 		return err
 	}
-	switch x := a.Data.(type) {
-	case []float32:
-		return put(w, x, 4, func(b []byte, v float32) { binary.LittleEndian.PutUint32(b, math.Float32bits(v)) })
-	case []float64:
-		return put(w, x, 8, func(b []byte, v float64) { binary.LittleEndian.PutUint64(b, math.Float64bits(v)) })
-	case []int:
-		return put(w, x, 8, func(b []byte, v int) { binary.LittleEndian.PutUint64(b, uint64(v)) })
-	case []int64:
-		return put(w, x, 8, func(b []byte, v int64) { binary.LittleEndian.PutUint64(b, uint64(v)) })
-	case []int32:
-		return put(w, x, 4, func(b []byte, v int32) { binary.LittleEndian.PutUint32(b, uint32(v)) })
-	case []bool:
-		return put(w, x, 1, func(b []byte, v bool) {
-			b[0] = 0
-			if v {
-				b[0] = 1
-			}
-		})
-	case []uint8:
-		_, err := w.Write(x)
-		return err
-	case []string:
-		width := longest(x)
-		return put(w, x, 4*width, func(b []byte, s string) {
-			clear(b[:4*width])
-			for _, r := range s {
-				binary.LittleEndian.PutUint32(b, uint32(r))
-				b = b[4:]
-			}
-		})
+	var b []byte
+	for lo := 0; lo < n; lo += 1 << 13 {
+		b = add(b[:0], lo, min(lo+1<<13, n))
+		if _, err := w.Write(b); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -176,22 +176,6 @@ func longest(x []string) int {
 		most = max(most, utf8.RuneCountInString(s))
 	}
 	return most
-}
-
-// put writes values of a width through a small buffer.
-func put[T any](w io.Writer, x []T, width int, one func([]byte, T)) error {
-	buf := make([]byte, min(len(x), 1<<13)*width)
-	for len(x) > 0 {
-		n := min(len(x), 1<<13)
-		for i, v := range x[:n] {
-			one(buf[i*width:], v)
-		}
-		if _, err := w.Write(buf[:n*width]); err != nil {
-			return err
-		}
-		x = x[n:]
-	}
-	return nil
 }
 
 // WriteNPZ writes the set so that [Open] and NumPy read it: X0, X1, …, the labels as y (the numbers in LabelNames where they
