@@ -3,6 +3,7 @@ package largemvc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -76,12 +77,17 @@ func newFitted[T kernel.Float](p *Predictor, from predict.Intake[T], clusters *k
 
 func (f *fitted[T]) assign(ctx context.Context, r *request, p *Predictor, out *Assignments) error {
 	to := &predict.Output[T]{Labels: out.Labels, Near: out.Near, Next: out.Next}
+	n, ld := r.views[0].Rows, kernel.Pad(f.anchors)
+	h, ok := out.H.(*matrix)
+	if ok {
+		to.H = make([]T, n*ld)
+	}
 	_, plain := f.intake.(*prepare.Rows[T])
 	switch {
 	case out.Novelty == nil:
 	case plain:
 		to.Each = func(lo, n int, s *known.Sample[T]) error {
-			e, ld := newExplainer[T](p), kernel.Pad(f.anchors)
+			e := newExplainer[T](p)
 			for i := range n {
 				for j := range e.h {
 					e.h[j] = float64(s.H[i*ld+j])
@@ -96,10 +102,37 @@ func (f *fitted[T]) assign(ctx context.Context, r *request, p *Predictor, out *A
 	if err := f.run(ctx, r, to); err != nil {
 		return withName(err)
 	}
+	if ok {
+		*h = *resultMatrix(n, f.anchors, ld, to.H)
+	}
 	for i, x := range out.Novelty {
 		out.Novelty[i] = shareBelow(p.novelty, x)
 	}
 	return nil
+}
+
+// alsoAsked prepares part for the results of WithResults in a request: it appends the trust to all, and gives part the matrix
+// that assign fills.
+func (p *Predictor) alsoAsked(ctx context.Context, r *request, part, all *Assignments) error {
+	if p.asked.h {
+		part.H = &matrix{}
+	}
+	if p.asked.trust {
+		return p.addTrust(ctx, r, all)
+	}
+	return nil
+}
+
+// addTrust appends the trust in the rows of a request.
+func (p *Predictor) addTrust(ctx context.Context, r *request, to *Assignments) error {
+	part, err := p.model.trust(ctx, r)
+	if to.Trust == nil {
+		to.Trust = make([][]float64, len(r.views))
+	}
+	for v, t := range part {
+		to.Trust[v] = append(to.Trust[v], t...)
+	}
+	return withName(err)
 }
 
 func (f *fitted[T]) transform(ctx context.Context, r *request) (*matrix, error) {
@@ -352,6 +385,34 @@ func (p *Predictor) decodeClasses(in *file.Tensors) {
 	}
 	if in.Err == nil {
 		p.classes = known.NewClassifier(seen, mat.NewDense(p.featureCount(), len(seen), weights), chance)
+	}
+}
+
+// saveViews appends the names of features and the numbers of preparations.
+func (t *trainedViews) saveViews(f *safetensors.File) error {
+	for v, names := range t.features {
+		if names == nil {
+			continue
+		}
+		if err := file.AddTexts(f, fmt.Sprintf("features.%d", v), names); err != nil {
+			return err
+		}
+	}
+	for v, x := range t.prepared {
+		if len(x.Numbers) > 0 {
+			f.Tensors = append(f.Tensors, safetensors.Float64s(fmt.Sprintf("prepared.%d", v), x.Numbers, len(x.Numbers)))
+		}
+	}
+	return nil
+}
+
+// decodeViews is the inverse of saveViews; in has the first error.
+func (t *trainedViews) decodeViews(in *file.Tensors) {
+	for v, d := range t.dims {
+		t.features = append(t.features, in.Texts(fmt.Sprintf("features.%d", v), d))
+		if name := fmt.Sprintf("prepared.%d", v); in.File.Tensor(name) != nil {
+			t.prepared[v].Numbers = in.Floats(name, -1)
+		}
 	}
 }
 

@@ -32,25 +32,35 @@ func (p *Predictor) Predict(ctx context.Context, views []View) ([]int, error) {
 }
 
 // Assign returns the clusters of samples with the distances to the two nearest centroids, confidence and novelty, and their
-// classes if the fit had known labels. One sample takes microseconds; with neighbours, add the time of its distances to the
-// stored samples or landmarks.
+// classes if the fit had known labels. WithResults adds their representation and the trust in their views. One sample takes
+// microseconds; with neighbours, add the time of its distances to the stored samples or landmarks.
 func (p *Predictor) Assign(ctx context.Context, views []View) (*Assignments, error) {
 	return p.assign(ctx, views, true)
 }
 
-// assign is Assign, without novelty and classes unless novel is set.
-func (p *Predictor) assign(ctx context.Context, views []View, novel bool) (*Assignments, error) {
+// assign is Assign; without all it finds labels, Near and Next alone.
+func (p *Predictor) assign(ctx context.Context, views []View, all bool) (*Assignments, error) {
 	out := &Assignments{}
+	var h *matrix
 	err := p.each(ctx, views, func(first int, r *request) error {
 		n := first + r.views[0].Rows
-		out.grow(n, novel && p.hasNovelty())
+		out.grow(n, all && p.hasNovelty())
 		part := &Assignments{Labels: out.Labels[first:n], Near: out.Near[first:n], Next: out.Next[first:n]}
 		if out.Novelty != nil {
 			part.Novelty = out.Novelty[first:n]
 		}
+		if all {
+			if err := p.alsoAsked(ctx, r, part, out); err != nil {
+				return err
+			}
+		}
 		err := p.model.assign(ctx, r, p, part)
 		out.Ran = r.on.ran()
-		if err == nil && novel {
+		if x, ok := part.H.(*matrix); err == nil && ok {
+			h = h.joined(x, views[0].in.Rows)
+			out.H = h
+		}
+		if err == nil && all {
 			err = p.setClasses(ctx, r, first, out)
 		}
 		return err
@@ -81,6 +91,10 @@ func (p *Predictor) AssignRows(ctx context.Context, views []View, emit func(firs
 	out := &Assignments{}
 	return p.blocks(ctx, in, on, func(first int, r *request) error {
 		out.grow(r.views[0].Rows, p.hasNovelty())
+		out.Trust = nil
+		if err := p.alsoAsked(ctx, r, out, out); err != nil {
+			return err
+		}
 		if err := p.model.assign(ctx, r, p, out); err != nil {
 			return err
 		}
@@ -96,20 +110,12 @@ func (p *Predictor) AssignRows(ctx context.Context, views []View, emit func(firs
 // Transform returns the representation H of samples (n×m), from the trained layers with the stored anchors.
 func (p *Predictor) Transform(ctx context.Context, views []View) (mat.Matrix, error) {
 	var out *matrix
-	err := p.each(ctx, views, func(first int, r *request) error {
+	err := p.each(ctx, views, func(_ int, r *request) error {
 		h, err := p.model.transform(ctx, r)
-		switch {
-		case err != nil:
-			return err
-		case first == 0 && r.views[0].Rows == views[0].in.Rows:
-			out = h
-		default:
-			if out == nil {
-				out = &matrix{}
-			}
-			out.add(h, views[0].in.Rows)
+		if err == nil {
+			out = out.joined(h, views[0].in.Rows)
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -131,18 +137,12 @@ func (p *Predictor) ViewTrust(ctx context.Context, views []View) ([][]float64, e
 	if err != nil {
 		return nil, err
 	}
-	out := make([][]float64, len(in))
-	err = p.pass(ctx, in, nil, func(_ int, r *request) error {
-		part, err := p.model.trust(ctx, r)
-		for v, t := range part {
-			out[v] = append(out[v], t...)
-		}
-		return err
-	})
+	out := &Assignments{}
+	err = p.pass(ctx, in, nil, func(_ int, r *request) error { return p.addTrust(ctx, r, out) })
 	if err != nil {
 		return nil, withName(err)
 	}
-	return out, nil
+	return out.Trust, nil
 }
 
 // each checks views, opens the device that WithMachine asks for and takes the samples to do, as pass does.
@@ -294,10 +294,10 @@ func (p *Predictor) checkFeatures(views []View) error {
 // place opens the device that WithMachine asks for. Where the samples cannot go there, the zero of machine.Device is the CPU and
 // CUDA an error.
 func (p *Predictor) place(views []view.View) (*placement, error) {
-	if p.asked == nil {
+	if p.asked.device == nil {
 		return &placement{why: "no device was asked for"}, nil
 	}
-	d := *p.asked
+	d := *p.asked.device
 	on := &placement{must: d == machine.CUDA, why: "as was asked for"}
 	if !d.Known() {
 		return nil, fmt.Errorf("largemvc: the samples are asked for on the unknown device %d", int(d))
