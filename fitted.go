@@ -78,9 +78,14 @@ func newFitted[T kernel.Float](p *Predictor, from predict.Intake[T], clusters *k
 func (f *fitted[T]) assign(ctx context.Context, r *request, p *Predictor, out *Assignments) error {
 	to := &predict.Output[T]{Labels: out.Labels, Near: out.Near, Next: out.Next}
 	n, ld := r.views[0].Rows, kernel.Pad(f.anchors)
-	h, ok := out.H.(*matrix)
-	if ok {
+	if p.asked.h {
 		to.H = make([]T, n*ld)
+	}
+	if p.asked.trust {
+		var err error
+		if out.Trust, err = f.trust(ctx, r); err != nil {
+			return withName(err)
+		}
 	}
 	_, plain := f.intake.(*prepare.Rows[T])
 	switch {
@@ -102,37 +107,13 @@ func (f *fitted[T]) assign(ctx context.Context, r *request, p *Predictor, out *A
 	if err := f.run(ctx, r, to); err != nil {
 		return withName(err)
 	}
-	if ok {
-		*h = *resultMatrix(n, f.anchors, ld, to.H)
+	if p.asked.h {
+		out.H = resultMatrix(n, f.anchors, ld, to.H)
 	}
 	for i, x := range out.Novelty {
 		out.Novelty[i] = shareBelow(p.novelty, x)
 	}
 	return nil
-}
-
-// alsoAsked prepares part for the results of WithResults in a request: it appends the trust to all, and gives part the matrix
-// that assign fills.
-func (p *Predictor) alsoAsked(ctx context.Context, r *request, part, all *Assignments) error {
-	if p.asked.h {
-		part.H = &matrix{}
-	}
-	if p.asked.trust {
-		return p.addTrust(ctx, r, all)
-	}
-	return nil
-}
-
-// addTrust appends the trust in the rows of a request.
-func (p *Predictor) addTrust(ctx context.Context, r *request, to *Assignments) error {
-	part, err := p.model.trust(ctx, r)
-	if to.Trust == nil {
-		to.Trust = make([][]float64, len(r.views))
-	}
-	for v, t := range part {
-		to.Trust[v] = append(to.Trust[v], t...)
-	}
-	return withName(err)
 }
 
 func (f *fitted[T]) transform(ctx context.Context, r *request) (*matrix, error) {

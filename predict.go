@@ -24,7 +24,7 @@ import (
 // Predict returns the clusters of samples: it runs the trained layers with the stored anchors and takes the nearest centroid.
 // For the training samples, as given to Fit, it returns their Labels. Samples may lack views.
 func (p *Predictor) Predict(ctx context.Context, views []View) ([]int, error) {
-	a, err := p.assign(ctx, views, false)
+	a, err := p.WithResults(false, false).assign(ctx, views, false)
 	if err != nil {
 		return nil, err
 	}
@@ -49,17 +49,13 @@ func (p *Predictor) assign(ctx context.Context, views []View, all bool) (*Assign
 		if out.Novelty != nil {
 			part.Novelty = out.Novelty[first:n]
 		}
-		if all {
-			if err := p.alsoAsked(ctx, r, part, out); err != nil {
-				return err
-			}
-		}
 		err := p.model.assign(ctx, r, p, part)
 		out.Ran = r.on.ran()
-		if x, ok := part.H.(*matrix); err == nil && ok {
+		if x, ok := part.H.(*matrix); ok {
 			h = h.joined(x, views[0].in.Rows)
 			out.H = h
 		}
+		out.addTrust(part.Trust)
 		if err == nil && all {
 			err = p.setClasses(ctx, r, first, out)
 		}
@@ -91,10 +87,6 @@ func (p *Predictor) AssignRows(ctx context.Context, views []View, emit func(firs
 	out := &Assignments{}
 	return p.blocks(ctx, in, on, func(first int, r *request) error {
 		out.grow(r.views[0].Rows, p.hasNovelty())
-		out.Trust = nil
-		if err := p.alsoAsked(ctx, r, out, out); err != nil {
-			return err
-		}
 		if err := p.model.assign(ctx, r, p, out); err != nil {
 			return err
 		}
@@ -138,7 +130,11 @@ func (p *Predictor) ViewTrust(ctx context.Context, views []View) ([][]float64, e
 		return nil, err
 	}
 	out := &Assignments{}
-	err = p.pass(ctx, in, nil, func(_ int, r *request) error { return p.addTrust(ctx, r, out) })
+	err = p.pass(ctx, in, nil, func(_ int, r *request) error {
+		part, err := p.model.trust(ctx, r)
+		out.addTrust(part)
+		return err
+	})
 	if err != nil {
 		return nil, withName(err)
 	}
@@ -352,7 +348,7 @@ const noveltySteps = 100
 // Novelty returns that field of Assign, in the same time and with the same errors. A model with an Encoder and without neighbours
 // has no novelty: its anchors explain codes, not views. Novelty then returns an error.
 func (p *Predictor) Novelty(ctx context.Context, views []View) ([]float64, error) {
-	a, err := p.Assign(ctx, views)
+	a, err := p.WithResults(false, false).Assign(ctx, views)
 	switch {
 	case err != nil:
 		return nil, err

@@ -316,6 +316,16 @@ func (p *Predictor) setClasses(ctx context.Context, r *request, first int, a *As
 	})
 }
 
+// addTrust appends the trust in rows.
+func (a *Assignments) addTrust(part [][]float64) {
+	for v, t := range part {
+		if v == len(a.Trust) {
+			a.Trust = append(a.Trust, nil)
+		}
+		a.Trust[v] = append(a.Trust[v], t...)
+	}
+}
+
 // request is a block of new samples and where it is computed.
 type request struct {
 	views   []view.View
@@ -325,7 +335,7 @@ type request struct {
 
 // fittedNetwork is a trained network in its own arithmetic.
 type fittedNetwork interface {
-	// assign runs samples through preprocessing, layers and clusters, and fills the slices and the matrix that out has.
+	// assign runs samples through preprocessing, layers and clusters, fills the slices that out has, and sets what p was asked for.
 	assign(ctx context.Context, r *request, p *Predictor, out *Assignments) error
 	// label fills samples from lo on, of n in all, with their labels, representation and trust.
 	label(ctx context.Context, r *request, lo, n int, out *labelled) error

@@ -297,9 +297,9 @@ func saveAll(stdout io.Writer, outputs []*output, write func(to []io.Writer) err
 		if len(streams) == 0 {
 			return write(to)
 		}
-		spools, err := newSpools(len(streams) - 1)
-		defer spools.close()
-		for i, s := range spools {
+		waiting, err := newSpools(len(streams) - 1)
+		defer waiting.close()
+		for i, s := range waiting {
 			to[streams[1+i]] = s
 		}
 		if err == nil {
@@ -309,11 +309,14 @@ func saveAll(stdout io.Writer, outputs []*output, write func(to []io.Writer) err
 			})
 		}
 		if err == nil {
-			err = spools.rewind()
+			err = waiting.rewind()
 		}
-		for i, s := range spools {
+		for i, s := range waiting {
 			if err == nil {
-				err = outputs[streams[1+i]].save(stdout, func(w io.Writer) error { _, err := io.Copy(w, s); return err })
+				err = outputs[streams[1+i]].save(stdout, func(w io.Writer) error {
+					_, err := io.Copy(w, s)
+					return err
+				})
 			}
 		}
 		return err
