@@ -24,7 +24,10 @@ import (
 // Predict returns the clusters of samples: it runs the trained layers with the stored anchors and takes the nearest centroid.
 // For the training samples, as given to Fit, it returns their Labels. Samples may lack views.
 func (p *Predictor) Predict(ctx context.Context, views []View) ([]int, error) {
-	a, err := p.WithResults(false, false).assign(ctx, views, false)
+	if p != nil && (p.asked.h || p.asked.trust) {
+		p = p.WithResults(false, false)
+	}
+	a, err := p.assign(ctx, views, false)
 	if err != nil {
 		return nil, err
 	}
