@@ -285,6 +285,18 @@ func (m *matrix) add(x *matrix, n int) {
 	m.rows, m.f32, m.f64 = m.rows+x.rows, append(m.f32, x.f32...), append(m.f64, x.f64...)
 }
 
+// joined returns the rows of m and then those of x, for n rows in all; m may be nil.
+func (m *matrix) joined(x *matrix, n int) *matrix {
+	switch {
+	case m == nil && x.rows == n:
+		return x
+	case m == nil:
+		m = &matrix{}
+	}
+	m.add(x, n)
+	return m
+}
+
 // window returns a copy of the rows from lo to hi−1.
 func (m *matrix) window(lo, hi int) *matrix {
 	out := &matrix{rows: hi - lo, cols: m.cols, stride: m.stride}

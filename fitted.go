@@ -3,6 +3,7 @@ package largemvc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -76,12 +77,22 @@ func newFitted[T kernel.Float](p *Predictor, from predict.Intake[T], clusters *k
 
 func (f *fitted[T]) assign(ctx context.Context, r *request, p *Predictor, out *Assignments) error {
 	to := &predict.Output[T]{Labels: out.Labels, Near: out.Near, Next: out.Next}
+	n, ld := r.views[0].Rows, kernel.Pad(f.anchors)
+	if p.asked.h {
+		to.H = make([]T, n*ld)
+	}
+	if p.asked.trust {
+		var err error
+		if out.Trust, err = f.trust(ctx, r); err != nil {
+			return withName(err)
+		}
+	}
 	_, plain := f.intake.(*prepare.Rows[T])
 	switch {
 	case out.Novelty == nil:
 	case plain:
 		to.Each = func(lo, n int, s *known.Sample[T]) error {
-			e, ld := newExplainer[T](p), kernel.Pad(f.anchors)
+			e := newExplainer[T](p)
 			for i := range n {
 				for j := range e.h {
 					e.h[j] = float64(s.H[i*ld+j])
@@ -95,6 +106,9 @@ func (f *fitted[T]) assign(ctx context.Context, r *request, p *Predictor, out *A
 	}
 	if err := f.run(ctx, r, to); err != nil {
 		return withName(err)
+	}
+	if p.asked.h {
+		out.H = resultMatrix(n, f.anchors, ld, to.H)
 	}
 	for i, x := range out.Novelty {
 		out.Novelty[i] = shareBelow(p.novelty, x)
@@ -352,6 +366,34 @@ func (p *Predictor) decodeClasses(in *file.Tensors) {
 	}
 	if in.Err == nil {
 		p.classes = known.NewClassifier(seen, mat.NewDense(p.featureCount(), len(seen), weights), chance)
+	}
+}
+
+// saveViews appends the names of features and the numbers of preparations.
+func (t *trainedViews) saveViews(f *safetensors.File) error {
+	for v, names := range t.features {
+		if names == nil {
+			continue
+		}
+		if err := file.AddTexts(f, fmt.Sprintf("features.%d", v), names); err != nil {
+			return err
+		}
+	}
+	for v, x := range t.prepared {
+		if len(x.Numbers) > 0 {
+			f.Tensors = append(f.Tensors, safetensors.Float64s(fmt.Sprintf("prepared.%d", v), x.Numbers, len(x.Numbers)))
+		}
+	}
+	return nil
+}
+
+// decodeViews is the inverse of saveViews; in has the first error.
+func (t *trainedViews) decodeViews(in *file.Tensors) {
+	for v, d := range t.dims {
+		t.features = append(t.features, in.Texts(fmt.Sprintf("features.%d", v), d))
+		if name := fmt.Sprintf("prepared.%d", v); in.File.Tensor(name) != nil {
+			t.prepared[v].Numbers = in.Floats(name, -1)
+		}
 	}
 }
 

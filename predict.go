@@ -24,6 +24,9 @@ import (
 // Predict returns the clusters of samples: it runs the trained layers with the stored anchors and takes the nearest centroid.
 // For the training samples, as given to Fit, it returns their Labels. Samples may lack views.
 func (p *Predictor) Predict(ctx context.Context, views []View) ([]int, error) {
+	if p != nil && (p.asked.h || p.asked.trust) {
+		p = p.WithResults(false, false)
+	}
 	a, err := p.assign(ctx, views, false)
 	if err != nil {
 		return nil, err
@@ -32,25 +35,31 @@ func (p *Predictor) Predict(ctx context.Context, views []View) ([]int, error) {
 }
 
 // Assign returns the clusters of samples with the distances to the two nearest centroids, confidence and novelty, and their
-// classes if the fit had known labels. One sample takes microseconds; with neighbours, add the time of its distances to the
-// stored samples or landmarks.
+// classes if the fit had known labels. WithResults adds their representation and the trust in their views. One sample takes
+// microseconds; with neighbours, add the time of its distances to the stored samples or landmarks.
 func (p *Predictor) Assign(ctx context.Context, views []View) (*Assignments, error) {
 	return p.assign(ctx, views, true)
 }
 
-// assign is Assign, without novelty and classes unless novel is set.
-func (p *Predictor) assign(ctx context.Context, views []View, novel bool) (*Assignments, error) {
+// assign is Assign; without all it finds labels, Near and Next alone.
+func (p *Predictor) assign(ctx context.Context, views []View, all bool) (*Assignments, error) {
 	out := &Assignments{}
+	var h *matrix
 	err := p.each(ctx, views, func(first int, r *request) error {
 		n := first + r.views[0].Rows
-		out.grow(n, novel && p.hasNovelty())
+		out.grow(n, all && p.hasNovelty())
 		part := &Assignments{Labels: out.Labels[first:n], Near: out.Near[first:n], Next: out.Next[first:n]}
 		if out.Novelty != nil {
 			part.Novelty = out.Novelty[first:n]
 		}
 		err := p.model.assign(ctx, r, p, part)
 		out.Ran = r.on.ran()
-		if err == nil && novel {
+		if x, ok := part.H.(*matrix); ok {
+			h = h.joined(x, views[0].in.Rows)
+			out.H = h
+		}
+		out.addTrust(part.Trust)
+		if err == nil && all {
 			err = p.setClasses(ctx, r, first, out)
 		}
 		return err
@@ -96,20 +105,12 @@ func (p *Predictor) AssignRows(ctx context.Context, views []View, emit func(firs
 // Transform returns the representation H of samples (n×m), from the trained layers with the stored anchors.
 func (p *Predictor) Transform(ctx context.Context, views []View) (mat.Matrix, error) {
 	var out *matrix
-	err := p.each(ctx, views, func(first int, r *request) error {
+	err := p.each(ctx, views, func(_ int, r *request) error {
 		h, err := p.model.transform(ctx, r)
-		switch {
-		case err != nil:
-			return err
-		case first == 0 && r.views[0].Rows == views[0].in.Rows:
-			out = h
-		default:
-			if out == nil {
-				out = &matrix{}
-			}
-			out.add(h, views[0].in.Rows)
+		if err == nil {
+			out = out.joined(h, views[0].in.Rows)
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -131,18 +132,16 @@ func (p *Predictor) ViewTrust(ctx context.Context, views []View) ([][]float64, e
 	if err != nil {
 		return nil, err
 	}
-	out := make([][]float64, len(in))
+	out := &Assignments{}
 	err = p.pass(ctx, in, nil, func(_ int, r *request) error {
 		part, err := p.model.trust(ctx, r)
-		for v, t := range part {
-			out[v] = append(out[v], t...)
-		}
+		out.addTrust(part)
 		return err
 	})
 	if err != nil {
 		return nil, withName(err)
 	}
-	return out, nil
+	return out.Trust, nil
 }
 
 // each checks views, opens the device that WithMachine asks for and takes the samples to do, as pass does.
@@ -294,10 +293,10 @@ func (p *Predictor) checkFeatures(views []View) error {
 // place opens the device that WithMachine asks for. Where the samples cannot go there, the zero of machine.Device is the CPU and
 // CUDA an error.
 func (p *Predictor) place(views []view.View) (*placement, error) {
-	if p.asked == nil {
+	if p.asked.device == nil {
 		return &placement{why: "no device was asked for"}, nil
 	}
-	d := *p.asked
+	d := *p.asked.device
 	on := &placement{must: d == machine.CUDA, why: "as was asked for"}
 	if !d.Known() {
 		return nil, fmt.Errorf("largemvc: the samples are asked for on the unknown device %d", int(d))
@@ -352,7 +351,7 @@ const noveltySteps = 100
 // Novelty returns that field of Assign, in the same time and with the same errors. A model with an Encoder and without neighbours
 // has no novelty: its anchors explain codes, not views. Novelty then returns an error.
 func (p *Predictor) Novelty(ctx context.Context, views []View) ([]float64, error) {
-	a, err := p.Assign(ctx, views)
+	a, err := p.WithResults(false, false).Assign(ctx, views)
 	switch {
 	case err != nil:
 		return nil, err

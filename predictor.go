@@ -13,7 +13,6 @@ import (
 	"github.com/largemvc/largemvc/internal/confidence"
 	"github.com/largemvc/largemvc/internal/device"
 	"github.com/largemvc/largemvc/internal/engine"
-	"github.com/largemvc/largemvc/internal/file"
 	"github.com/largemvc/largemvc/internal/known"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/prepare"
@@ -51,9 +50,9 @@ type Predictor struct {
 	// ClassNames are the names of the classes of Config.Known, for readers of the model; nil without. Set them before Save.
 	ClassNames []string
 
-	asked   *machine.Device // where the layers of new samples run; nil: the CPU
-	config  Config          // with its defaults, without what belongs to the training samples or the caller
-	learned [3][]learned    // the values of the learnable nodes, by module
+	asked   asked
+	config  Config       // with its defaults, without what belongs to the training samples or the caller
+	learned [3][]learned // the values of the learnable nodes, by module
 	trainedViews
 	trainedTrust
 	anchors [][]*mat.Dense // per layer from 0, per input
@@ -61,6 +60,12 @@ type Predictor struct {
 	trainedClusters
 	model fittedNetwork
 	unfit error // why the network cannot take new samples, where custom modules cannot
+}
+
+// asked holds the settings of WithMachine and WithResults.
+type asked struct {
+	device   *machine.Device // where the layers of new samples run; nil: the CPU
+	h, trust bool            // Assign and AssignRows set these fields
 }
 
 // trainedClusters are where the clusters lie.
@@ -172,7 +177,19 @@ func (p *Predictor) WithMachine(o machine.Options) *Predictor {
 	}
 	out := *p
 	out.config.Machine.Workers = min(max(o.Workers, 0), parallel.MostWorkers)
-	out.asked = &o.Device
+	out.asked.device = &o.Device
+	return &out
+}
+
+// WithResults returns the predictor with an Assign and an AssignRows that also set the fields H and Trust of Assignments, if h
+// and trust are set. Both predictors share all else. So one pass over the rows gives all results. With trust they return the
+// errors of ViewTrust too.
+func (p *Predictor) WithResults(h, trust bool) *Predictor {
+	if p == nil {
+		return nil
+	}
+	out := *p
+	out.asked.h, out.asked.trust = h, trust
 	return &out
 }
 
@@ -211,34 +228,6 @@ func (p *Predictor) Preparation(view int) (about string, numbers []float64) {
 func (t *trainedViews) addView(features int, name, prepared string) {
 	t.dims, t.names = append(t.dims, features), append(t.names, name)
 	t.prepared = append(t.prepared, view.Prepared{About: prepared})
-}
-
-// saveViews appends the names of features and the numbers of preparations.
-func (t *trainedViews) saveViews(f *safetensors.File) error {
-	for v, names := range t.features {
-		if names == nil {
-			continue
-		}
-		if err := file.AddTexts(f, fmt.Sprintf("features.%d", v), names); err != nil {
-			return err
-		}
-	}
-	for v, x := range t.prepared {
-		if len(x.Numbers) > 0 {
-			f.Tensors = append(f.Tensors, safetensors.Float64s(fmt.Sprintf("prepared.%d", v), x.Numbers, len(x.Numbers)))
-		}
-	}
-	return nil
-}
-
-// decodeViews is the inverse of saveViews; in has the first error.
-func (t *trainedViews) decodeViews(in *file.Tensors) {
-	for v, d := range t.dims {
-		t.features = append(t.features, in.Texts(fmt.Sprintf("features.%d", v), d))
-		if name := fmt.Sprintf("prepared.%d", v); in.File.Tensor(name) != nil {
-			t.prepared[v].Numbers = in.Floats(name, -1)
-		}
-	}
 }
 
 // Anchors returns the anchors of an input after layer l (m×columns of the input), from 0 (the start) to L; nil if there is no
@@ -287,7 +276,11 @@ type Assignments struct {
 	Novelty []float64
 	// Classes are the classes of the samples, as Predictor.Classify returns them. It is nil if the fit had no known labels.
 	Classes *score.Classes
-	Ran     machine.Ran // device of the layers (Predictor.WithMachine)
+	// H has the rows that Predictor.Transform returns, and Trust the values of Predictor.ViewTrust. Both are nil unless
+	// Predictor.WithResults asks for them.
+	H     mat.Matrix
+	Trust [][]float64
+	Ran   machine.Ran // device of the layers (Predictor.WithMachine)
 }
 
 // String returns the number of samples in each cluster and the lowest confidence.
@@ -323,6 +316,16 @@ func (p *Predictor) setClasses(ctx context.Context, r *request, first int, a *As
 	})
 }
 
+// addTrust appends the trust in rows.
+func (a *Assignments) addTrust(part [][]float64) {
+	for v, t := range part {
+		if v == len(a.Trust) {
+			a.Trust = append(a.Trust, nil)
+		}
+		a.Trust[v] = append(a.Trust[v], t...)
+	}
+}
+
 // request is a block of new samples and where it is computed.
 type request struct {
 	views   []view.View
@@ -332,7 +335,7 @@ type request struct {
 
 // fittedNetwork is a trained network in its own arithmetic.
 type fittedNetwork interface {
-	// assign runs samples through preprocessing, layers and clusters, and fills the slices that out has.
+	// assign runs samples through preprocessing, layers and clusters, fills the slices that out has, and sets what p was asked for.
 	assign(ctx context.Context, r *request, p *Predictor, out *Assignments) error
 	// label fills samples from lo on, of n in all, with their labels, representation and trust.
 	label(ctx context.Context, r *request, lo, n int, out *labelled) error

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -525,5 +526,62 @@ func TestSparseRealSet(t *testing.T) {
 		if slices.Min(c.Sizes) < 1 || c.Clusters != 6 {
 			t.Errorf("%s: sizes %v", kind, c.Sizes)
 		}
+	}
+}
+
+// TestWithResults: labels, representation and trust of one call are those of three, in memory and from rows that are read. Blocks
+// read each row once.
+func TestWithResults(t *testing.T) {
+	const n = 20_000
+	held, read, sources := outside(n, 7, 12)
+	fitted := mustFit(t, []View{held[0].Take(upTo(300)), held[1].Take(upTo(300))}, Config{
+		Clusters: 3, Epochs: 2, Neighborhood: landmarksFor(byDefault),
+	})
+	if a, err := fitted.Assign(t.Context(), held); err != nil || a.H != nil || a.Trust != nil {
+		t.Errorf("nobody asked for a representation and trust: %v, %v, %v", a.H, len(a.Trust), err)
+	}
+	h, err := fitted.Transform(t.Context(), held)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trust, err := fitted.ViewTrust(t.Context(), held)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := fitted.WithResults(true, true)
+	for where, views := range map[string][]View{"memory": held, "rows": read} {
+		if a, err := p.Assign(t.Context(), views); err != nil || !mat.Equal(a.H, h) || !reflect.DeepEqual(a.Trust, trust) {
+			t.Errorf("%s: other results, %v", where, err)
+		}
+	}
+	for _, s := range sources {
+		s.values.Store(0)
+	}
+	blocks := 0
+	err = p.AssignRows(t.Context(), read, func(first int, a *Assignments) error {
+		blocks++
+		end := first + len(a.Labels)
+		same := mat.Equal(a.H, h.(*matrix).window(first, end))
+		for v, x := range a.Trust {
+			same = same && slices.Equal(x, trust[v][first:end])
+		}
+		if !same || len(a.Trust) != len(held) {
+			return fmt.Errorf("the block from sample %d differs", first)
+		}
+		return nil
+	})
+	if err != nil || blocks < 2 {
+		t.Errorf("%d blocks, %v", blocks, err)
+	}
+	for v, s := range sources {
+		if got := s.values.Load(); got != int64(n*s.d) {
+			t.Errorf("view %d: %d values are read, want %d", v, got, n*s.d)
+		}
+	}
+	// The paper's network has no trust: nothing is labelled before the error.
+	plain := mustFit(t, []View{held[0].Take(upTo(300))}, paper(Config{Clusters: 3, Epochs: 1})).WithResults(false, true)
+	err = plain.AssignRows(t.Context(), read[:1], func(int, *Assignments) error { return errors.New("labelled") })
+	if err == nil || !strings.Contains(err.Error(), "trust in views needs the neighbours") {
+		t.Error(err)
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/binary"
@@ -12,8 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
-
-	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
@@ -41,12 +38,71 @@ func (o *predictOptions) modelOfRows() (*largemvc.Predictor, []*dataset.Preparat
 	return model.WithMachine(machine.Options{Workers: o.workers, Device: o.device}), by, nil
 }
 
-// labelRows writes the labels of the samples of this process, and sums them up in p. writeRanks gives head.
+// rowFile is a file about the samples that is written block by block: -out, -embedding, -memberships or -trust.
+type rowFile struct {
+	*output
+	columns rowColumns
+	to      io.Writer
+	head    int // samples of the file, if the next block is its first; else 0
+}
+
+// rowColumns returns columns about the samples of a block, whose numbers begin with first. Column 0 has these numbers.
+type rowColumns func(first int, a *largemvc.Assignments) ([]dataset.Column, error)
+
+// rowFiles returns the files that predict writes with -from-disk.
+func (o *predictOptions) rowFiles(
+	ctx context.Context, files *predictOutputs, model *largemvc.Predictor, in *input,
+) []*rowFile {
+	var out []*rowFile
+	add := func(file *output, columns rowColumns) {
+		if file.path != "" {
+			out = append(out, &rowFile{output: file, columns: columns})
+		}
+	}
+	add(&files.labels, func(first int, a *largemvc.Assignments) ([]dataset.Column, error) {
+		return (&labelled{a, model.ClassNames}).columns(first), nil
+	})
+	add(&files.embedding, func(first int, a *largemvc.Assignments) ([]dataset.Column, error) {
+		return embeddingFile(o.embedding).columns(first, a.H), nil
+	})
+	add(&files.memberships, func(first int, a *largemvc.Assignments) ([]dataset.Column, error) {
+		x, err := model.Memberships(ctx, a.H)
+		if err != nil {
+			return nil, err
+		}
+		return membershipsFile(o.members).columns(first, x), nil
+	})
+	add(&files.trust, func(first int, a *largemvc.Assignments) ([]dataset.Column, error) {
+		return trustColumns(in, first, a.Trust), nil
+	})
+	return out
+}
+
+// write writes a block of samples, whose numbers begin with first.
+func (f *rowFile) write(in *input, first int, a *largemvc.Assignments) error {
+	columns, err := f.columns(first, a)
+	if err != nil {
+		return err
+	}
+	head := f.head
+	f.head = 0
+	return writeBlock(f.to, f.path, head, in.withIDs(first, columns), columns[1:])
+}
+
+// ownRows are the rows of this process.
+type ownRows struct {
+	*input
+	world world
+	own   rowRange
+	bar   *progress.Bar
+}
+
+// labelRows labels the samples of this process in one pass over the rows, writes the files and sums the labels up in p.
 func (o *predictOptions) labelRows(
-	ctx context.Context, model *largemvc.Predictor, p *prediction, of ownRows, to io.Writer, head int,
+	ctx context.Context, model *largemvc.Predictor, p *prediction, of ownRows, files []*rowFile,
 ) error {
-	b, began := bufio.NewWriterSize(to, 1<<16), time.Now()
-	err := model.AssignRows(ctx, of.input.views, func(first int, a *largemvc.Assignments) error {
+	began := time.Now()
+	return of.own.placed(o.withResults(model).AssignRows(ctx, of.views, func(first int, a *largemvc.Assignments) error {
 		p.Device, p.DeviceWhy = o.ranOn(a.Ran)
 		for _, k := range a.Labels {
 			p.ClusterSizes[k]++
@@ -55,62 +111,13 @@ func (o *predictOptions) labelRows(
 			p.Labels = append(p.Labels, a.Labels...)
 		}
 		of.bar.ShowLeft(first+len(a.Labels), of.own.hi-of.own.lo, "labelling", time.Since(began), 0)
-		if o.out == "" {
-			return nil
+		for _, f := range files {
+			if err := f.write(of.input, of.own.lo+first, a); err != nil {
+				return err
+			}
 		}
-		lo := of.own.lo + first
-		columns := (&labelled{a, model.ClassNames, nil}).columns(lo)
-		begins, values := head, columns[1:2] // the labels
-		head = 0
-		return writeBlock(b, o.out, begins, of.withIDs(lo, columns), values)
-	})
-	return errors.Join(err, b.Flush())
-}
-
-// blockRows is the number of samples of a block. Tests make it smaller.
-var blockRows = pieceRows
-
-// blockFile is a file of columns about samples that are found and written block by block: -embedding, -memberships, -trust.
-type blockFile struct {
-	out     *output
-	columns blockColumns
-}
-
-// blockColumns returns columns about the samples of a block, whose numbers begin with first. Column 0 has these numbers.
-type blockColumns func(ctx context.Context, first int, views []largemvc.View) ([]dataset.Column, error)
-
-// blockFiles are the files beside -out that predict writes with -from-disk.
-func (o *predictOptions) blockFiles(files *predictOutputs, model *largemvc.Predictor, in *input) []blockFile {
-	memberships := func(ctx context.Context, views []largemvc.View) (mat.Matrix, error) {
-		h, err := model.Transform(ctx, views)
-		if err != nil {
-			return nil, err
-		}
-		return model.Memberships(ctx, h)
-	}
-	trust := func(ctx context.Context, first int, views []largemvc.View) ([]dataset.Column, error) {
-		x, err := model.ViewTrust(ctx, views)
-		if err != nil {
-			return nil, err
-		}
-		return trustColumns(in, first, x), nil
-	}
-	return []blockFile{
-		{&files.embedding, embeddingFile(o.embedding).found(model.Transform)},
-		{&files.memberships, membershipsFile(o.members).found(memberships)},
-		{&files.trust, trust},
-	}
-}
-
-// found returns a function that finds the columns of the matrix for a block.
-func (f matrixFile) found(find func(context.Context, []largemvc.View) (mat.Matrix, error)) blockColumns {
-	return func(ctx context.Context, first int, views []largemvc.View) ([]dataset.Column, error) {
-		x, err := find(ctx, views)
-		if err != nil {
-			return nil, err
-		}
-		return f.columns(first, x), nil
-	}
+		return nil
+	}))
 }
 
 // checkBlockFiles refuses files that cannot be written block by block.
@@ -136,67 +143,6 @@ func orArray(flag string) string {
 		return ""
 	}
 	return " or " + arrayEnding
-}
-
-// ownRows are the rows of this process.
-type ownRows struct {
-	*input
-	own   rowRange
-	block func(lo, hi int) ([]largemvc.View, error) // the rows lo to hi−1
-	bar   *progress.Bar
-}
-
-// writeFiles labels the samples of this process and writes -out, then the other files. The result is summed up in p.
-func (o *predictOptions) writeFiles(
-	ctx context.Context, files *predictOutputs, model *largemvc.Predictor, p *prediction, of ownRows,
-	write func(out *output, rows func(to io.Writer, head int) error) error,
-) error {
-	others := slices.DeleteFunc(o.blockFiles(files, model, of.input), func(f blockFile) bool { return f.out.path == "" })
-	for _, f := range others { // what the model does not know is an error before all samples are labelled
-		if err := f.try(ctx, of); err != nil {
-			return err
-		}
-	}
-	err := write(&files.labels, func(to io.Writer, head int) error {
-		return of.own.placed(o.labelRows(ctx, model, p, of, to, head))
-	})
-	for _, f := range others {
-		if err == nil {
-			err = write(f.out, func(to io.Writer, head int) error { return f.write(ctx, to, head, of) })
-		}
-	}
-	return err
-}
-
-// try finds the columns of the first sample.
-func (f blockFile) try(ctx context.Context, of ownRows) error {
-	views, err := of.block(of.own.lo, of.own.lo+1)
-	if err == nil {
-		_, err = f.columns(ctx, of.own.lo, views)
-	}
-	return of.own.placed(err)
-}
-
-// write writes the blocks of the rows of this process. writeRanks gives head.
-func (f blockFile) write(ctx context.Context, to io.Writer, head int, of ownRows) error {
-	b, began := bufio.NewWriterSize(to, 1<<16), time.Now()
-	for lo := of.own.lo; lo < of.own.hi; lo += blockRows {
-		hi := min(lo+blockRows, of.own.hi)
-		views, err := of.block(lo, hi)
-		if err != nil {
-			return err
-		}
-		columns, err := f.columns(ctx, lo, views)
-		if err != nil {
-			return rowRange{lo, hi}.placed(err)
-		}
-		if err := writeBlock(b, f.out.path, head, of.withIDs(lo, columns), columns[1:]); err != nil {
-			return err
-		}
-		head = 0
-		of.bar.ShowLeft(hi-of.own.lo, of.own.hi-of.own.lo, f.out.flag, time.Since(began), 0)
-	}
-	return b.Flush()
 }
 
 // shortened leaves out the first bytes that it is given.

@@ -2,14 +2,21 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/comm"
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/internal/progress"
 )
 
 // A fit and a prediction whose rows stay on disk give the labels of those that have them in memory, from a file that is read in
@@ -198,5 +205,92 @@ func TestFromDiskIDs(t *testing.T) {
 		if strings.HasSuffix(names[flag], ".npy") && x[2][head:] != x[0][head+10*wide:head+50*wide] {
 			t.Errorf("-%s of samples with ids: the rows 10:50 of the array are others", flag)
 		}
+	}
+}
+
+// countedRows are rows in memory behind the interface of rows on disk. values counts the values that are read.
+type countedRows struct {
+	x      []float32
+	d      int
+	values *atomic.Int64
+}
+
+func (c *countedRows) Dims() (n, d int) { return len(c.x) / c.d, c.d }
+
+func (c *countedRows) ReadRows(_ context.Context, first int, dst []float32) error {
+	c.values.Add(int64(copy(dst, c.x[first*c.d:])))
+	return nil
+}
+
+// TestPredictReadsOnce: predict reads the rows once for all files together, in one process and in three.
+func TestPredictReadsOnce(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const n = 20_000 // a block has at most 16,384
+	all := writeHoles(t, ".", 0, n, n)
+	if status, _, stderr := runLine(strings.Fields("fit x0.npy x1.npy -clusters 4 -epochs 1 -quiet -save model -set " +
+		"FitSamples=150")...); status != exitOK {
+		t.Fatal(stderr)
+	}
+	for _, size := range []int{1, 3} {
+		var values atomic.Int64
+		var ranks sync.WaitGroup
+		for _, c := range comm.Local(size) {
+			w := &threads{Comm: c}
+			ranks.Go(func() {
+				o := &predictOptions{modelOptions: modelOptions{model: "model"}, out: "l.csv", embedding: "h.npy",
+					members: "m.npy", trust: "t.csv"}
+				files := &predictOutputs{labels: output{path: o.out}, embedding: output{path: o.embedding},
+					memberships: output{path: o.members}, trust: output{path: o.trust}}
+				in := &input{samples: n, names: []string{"x0", "x1"}}
+				model, _, err := o.modelOfRows()
+				own, wrong := in.share(w, rowRange{})
+				for v, d := range []int{9, 6} {
+					in.views = append(in.views, largemvc.RowsView(&countedRows{all[v][own.lo*d : own.hi*d], d, &values}))
+				}
+				if err = errors.Join(err, wrong); err == nil {
+					err = o.writeFiles(t.Context(), o.rowFiles(t.Context(), files, model, in), model,
+						&prediction{ClusterSizes: make([]int, model.Clusters)},
+						ownRows{in, w, own, progress.New(io.Discard, "")}, io.Discard)
+				}
+				if err != nil {
+					t.Error(err)
+					w.Abort(err)
+				}
+			})
+		}
+		ranks.Wait()
+		if got := values.Load(); got != n*(9+6) {
+			t.Errorf("%d processes read %d values, want %d", size, got, n*(9+6))
+		}
+		if lines := strings.Count(contents(t, "l.csv"), "\n"); lines != n+1 {
+			t.Errorf("%d processes write %d lines", size, lines)
+		}
+	}
+}
+
+// TestPredictLeavesNoFile: if one of the files of predict cannot be written, the others stay as they were.
+func TestPredictLeavesNoFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeHoles(t, ".", 0, 300, 300)
+	if status, _, stderr := runLine(strings.Fields("fit x0.npy x1.npy -clusters 4 -epochs 1 -quiet -save model " +
+		"-set NoStructure=true")...); status != exitOK {
+		t.Fatal(stderr)
+	}
+	if err := os.WriteFile("h.npy", []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A model without a judgement has no memberships.
+	status, _, stderr := runLine(strings.Fields("predict x0.npy x1.npy -from-disk -model model -quiet -out l.csv " +
+		"-embedding h.npy -memberships m.npy -trust t.csv")...)
+	if status != exitError || !strings.Contains(stderr, "did not judge") {
+		t.Errorf("status %d, %s", status, stderr)
+	}
+	after, err := os.ReadDir(".")
+	if err != nil || len(after) != len(before) || contents(t, "h.npy") != "old" {
+		t.Errorf("%v, %v: files are left: %v", err, before, after)
 	}
 }

@@ -274,6 +274,104 @@ func (o *output) write(stdout io.Writer, encode func(io.Writer) error, save func
 	return nil
 }
 
+// saveAll writes some outputs at once. Files take their names when all are complete. Of the outputs that are no files (standard
+// output, pipes) the first gets its bytes at once. The others get them when it is complete, one after the other, because a program
+// may read them one after the other.
+func saveAll(stdout io.Writer, outputs []*output, write func(to []io.Writer) error) error {
+	var paths []string
+	var streams []int
+	for k, o := range outputs {
+		if o.path == standard || o.stream {
+			streams = append(streams, k)
+		} else {
+			paths = append(paths, o.path)
+		}
+	}
+	return file.ReplaceAll(paths, func(files []io.Writer) error {
+		to := make([]io.Writer, len(outputs))
+		for k := range outputs {
+			if !slices.Contains(streams, k) {
+				to[k], files = files[0], files[1:]
+			}
+		}
+		if len(streams) == 0 {
+			return write(to)
+		}
+		waiting, err := newSpools(len(streams) - 1)
+		defer waiting.close()
+		for i, s := range waiting {
+			to[streams[1+i]] = s
+		}
+		if err == nil {
+			err = outputs[streams[0]].save(stdout, func(w io.Writer) error {
+				to[streams[0]] = w
+				return write(to)
+			})
+		}
+		if err == nil {
+			err = waiting.rewind()
+		}
+		for i, s := range waiting {
+			if err == nil {
+				err = outputs[streams[1+i]].save(stdout, func(w io.Writer) error {
+					_, err := io.Copy(w, s)
+					return err
+				})
+			}
+		}
+		return err
+	})
+}
+
+// spools are files in which bytes wait for their turn.
+type spools []*os.File
+
+// newSpools makes n files.
+func newSpools(n int) (out spools, err error) {
+	for range n {
+		f, err := os.CreateTemp("", "largemvc-labels-*")
+		if err != nil {
+			return out, err
+		}
+		out = append(out, f)
+		_ = os.Remove(f.Name()) // so that a process that is killed leaves nothing, but for Windows, which keeps an open file
+	}
+	return out, nil
+}
+
+// rewind makes the next reads begin with the first bytes.
+func (s spools) rewind() error {
+	for _, f := range s {
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pieces returns a function that reads file k piece by piece; of no files, nothing.
+func (s spools) pieces(k int) func() ([]byte, error) {
+	if len(s) == 0 {
+		return func() ([]byte, error) { return nil, nil }
+	}
+	piece := make([]byte, pieceBytes)
+	return func() ([]byte, error) {
+		n, err := io.ReadFull(s[k], piece)
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			err = nil
+		}
+		return piece[:n], err
+	}
+}
+
+// close removes the files.
+func (s spools) close() {
+	for _, f := range s {
+		f.Close()
+		os.Remove(f.Name())
+	}
+}
+
 // arrayEnding marks files with labels alone.
 const arrayEnding = ".npy"
 

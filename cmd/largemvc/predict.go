@@ -200,14 +200,15 @@ func (o *predictOptions) predictInMemory(
 	}
 	model = model.WithMachine(machine.Options{Workers: o.workers, Device: o.device})
 	read := time.Now()
-	found, err := o.label(ctx, model, in)
+	assigned, err := o.withResults(model).Assign(ctx, in.views)
 	if err != nil {
 		return cancelled(ctx, err)
 	}
+	found := &labelled{assigned, model.ClassNames}
 	failed := errors.Join(
-		o.writeMatrices(ctx, stdout, files, model, in, found.columns(0)),
-		o.writePage(ctx, stdout, &files.page, model, in, found.trust, read.Sub(began), bar),
-		writeTrust(stdout, &files.trust, in, found.trust),
+		o.writeMatrices(ctx, stdout, files, model, in, found),
+		o.writePage(ctx, stdout, &files.page, model, in, found.Trust, read.Sub(began), bar),
+		writeTrust(stdout, &files.trust, in, found.Trust),
 	)
 	p := &prediction{
 		Model: o.model, Samples: in.samples, Views: len(in.views), Dims: in.dims, MissingRate: in.missing,
@@ -255,21 +256,12 @@ func (o *predictOptions) ranOn(r machine.Ran) (device, why string) {
 // labelled holds the result for the samples.
 type labelled struct {
 	*largemvc.Assignments
-	names []string    // of the classes
-	trust [][]float64 // by view and sample; nil without -trust
+	names []string // of the classes
 }
 
-// label gives the samples to clusters.
-func (o *predictOptions) label(ctx context.Context, model *largemvc.Predictor, in *input) (*labelled, error) {
-	a, err := model.Assign(ctx, in.views)
-	if err != nil {
-		return nil, err
-	}
-	found := &labelled{Assignments: a, names: model.ClassNames}
-	if o.trust != "" {
-		found.trust, err = model.ViewTrust(ctx, in.views)
-	}
-	return found, err
+// withResults returns the model with the results that the files need.
+func (o *predictOptions) withResults(model *largemvc.Predictor) *largemvc.Predictor {
+	return model.WithResults(o.embedding != "" || o.members != "" || asAnnData(o.out), o.trust != "")
 }
 
 // columns returns the columns of -out after the ids. The numbers of the samples begin with first.
@@ -304,26 +296,18 @@ func (p *prediction) print(stdout, stderr io.Writer, asJSON bool) error {
 	return p.table(stdout)
 }
 
-// writeMatrices writes -out with its columns, -embedding and -memberships.
+// writeMatrices writes -out, -embedding and -memberships.
 func (o *predictOptions) writeMatrices(
-	ctx context.Context, stdout io.Writer, files *predictOutputs, model *largemvc.Predictor, in *input, columns []dataset.Column,
+	ctx context.Context, stdout io.Writer, files *predictOutputs, model *largemvc.Predictor, in *input, found *labelled,
 ) error {
 	var written error
-	if !asAnnData(o.out) {
+	if columns := found.columns(0); asAnnData(o.out) {
+		written = o.writeAnnData(&files.labels, stdout, in.ids, found.H, columns)
+	} else {
 		written = files.labels.writeTable(stdout, in.withIDs(0, columns)...)
-		if o.embedding == "" && o.members == "" {
-			return written
-		}
 	}
-	h, err := model.Transform(ctx, in.views)
-	if err != nil {
-		return errors.Join(written, err)
-	}
-	if asAnnData(o.out) {
-		written = o.writeAnnData(&files.labels, stdout, in.ids, h, columns)
-	}
-	return errors.Join(written, embeddingFile(o.embedding).write(&files.embedding, h, in),
-		writeMemberships(ctx, &files.memberships, model, h, in))
+	return errors.Join(written, embeddingFile(o.embedding).write(&files.embedding, found.H, in),
+		writeMemberships(ctx, &files.memberships, model, found.H, in))
 }
 
 // writePage writes -report.

@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
-	"os"
 	"slices"
 	"time"
 
@@ -88,8 +88,7 @@ func (o *predictOptions) predictRank(
 	if err != nil {
 		return err
 	}
-	views := func(lo, hi int) ([]largemvc.View, error) { return data.onDisk(ctx, lo, hi, o.missingRows && parts) }
-	if in.views, err = views(own.lo, own.hi); err != nil {
+	if in.views, err = data.onDisk(ctx, own.lo, own.hi, o.missingRows && parts); err != nil {
 		return err
 	}
 	read := time.Now()
@@ -98,22 +97,20 @@ func (o *predictOptions) predictRank(
 		Float: bits(model.Config().Float64), Reading: &in.reading, ClusterSizes: make([]int, model.Clusters),
 		ReadSeconds: read.Sub(began).Seconds(),
 	}
-	write := func(out *output, rows func(to io.Writer, head int) error) error {
-		return o.writeRanks(w, out, stdout, in.samples, own, rows)
-	}
-	err = o.writeFiles(ctx, files, model, p, ownRows{in, own, views, bar}, write)
+	err = o.writeFiles(ctx, o.rowFiles(ctx, files, model, in), model, p, ownRows{in, w, own, bar}, stdout)
 	bar.End()
 	p.PredictSeconds = time.Since(read).Seconds()
-	if err == nil {
-		err = p.gather(w, in)
-	}
 	if err != nil || w.Rank() > 0 {
+		return err
+	}
+	p.MissingRate, p.PeakRSS = in.missing, peakMiB()
+	if err := p.score(in); err != nil {
 		return err
 	}
 	return p.print(o.free(stdout, stderr), stderr, o.json)
 }
 
-// gather completes the summary of process 0 by what the other processes found.
+// gather gives process 0 the sums and the labels of all processes.
 func (p *prediction) gather(w world, in *input) (err error) {
 	if err := in.countMissing(w); err != nil {
 		return err
@@ -121,53 +118,50 @@ func (p *prediction) gather(w world, in *input) (err error) {
 	if p.ClusterSizes, err = summed(w, p.ClusterSizes); err == nil && in.labels != nil {
 		p.Labels, err = ranks.ToFirst(w, p.Labels)
 	}
-	if err != nil || w.Rank() > 0 {
-		return err
-	}
-	p.MissingRate, p.PeakRSS = in.missing, peakMiB()
-	return p.score(in)
+	return err
 }
 
-// writeRanks writes what rows writes of the own samples: to a file of the process, or process 0 writes all n samples to one file.
-// head is the number of samples in the file if it begins with these, else 0.
-func (o *predictOptions) writeRanks(
-	w world, out *output, stdout io.Writer, n int, own rowRange, rows func(to io.Writer, head int) error,
+// writeFiles labels the samples of all processes and writes the files: a file of each process, or process 0 writes all samples to
+// one file. The files take their names when all processes have labelled their samples.
+func (o *predictOptions) writeFiles(
+	ctx context.Context, files []*rowFile, model *largemvc.Predictor, p *prediction, of ownRows, stdout io.Writer,
 ) error {
-	switch {
-	case out.path == "":
-		return rows(io.Discard, 0)
-	case o.mpi && isPattern(out.path):
-		part := &output{path: numbered(out.path, w.Rank())}
-		return part.save(nil, func(to io.Writer) error { return rows(to, own.hi-own.lo) })
-	case w.Rank() == 0:
-		return out.save(stdout, func(to io.Writer) error {
-			if err := rows(to, n); err != nil {
+	w := of.world
+	var outputs []*output
+	var saved, shared []*rowFile // by this process; by process 0, with the samples of all
+	for _, f := range files {
+		f.head = of.samples
+		if o.mpi && isPattern(f.path) {
+			f.output, f.head = &output{path: numbered(f.path, w.Rank())}, of.own.hi-of.own.lo
+		} else if shared = append(shared, f); w.Rank() > 0 {
+			f.head = 0
+			continue
+		}
+		saved, outputs = append(saved, f), append(outputs, f.output)
+	}
+	return saveAll(stdout, outputs, func(to []io.Writer) error {
+		for k, f := range saved {
+			f.to = to[k]
+		}
+		var waiting spools // the lines of this process, until process 0 has the lines of the processes before
+		defer func() { waiting.close() }()
+		if w.Rank() > 0 {
+			var err error
+			if waiting, err = newSpools(len(shared)); err != nil {
 				return err
 			}
-			return ranks.WriteFirst(w, func() ([]byte, error) { return nil, nil }, to)
-		})
-	}
-	// The lines wait in a file until process 0 has the lines of the processes before.
-	spool, err := os.CreateTemp("", "largemvc-labels-*")
-	if err != nil {
-		return err
-	}
-	defer spool.Close()
-	if err := os.Remove(spool.Name()); err != nil { // a process that is killed leaves nothing
-		return err
-	}
-	if err := rows(spool, 0); err != nil {
-		return err
-	}
-	if _, err := spool.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	piece := make([]byte, pieceBytes)
-	return ranks.WriteFirst(w, func() ([]byte, error) {
-		n, err := io.ReadFull(spool, piece)
-		if err == io.EOF || err == io.ErrUnexpectedEOF {
-			err = nil
+			for k, f := range shared {
+				f.to = waiting[k]
+			}
 		}
-		return piece[:n], err
-	}, nil)
+		if err := errors.Join(o.labelRows(ctx, model, p, of, files), waiting.rewind()); err != nil {
+			return err
+		}
+		for k, f := range shared {
+			if err := ranks.WriteFirst(w, waiting.pieces(k), f.to); err != nil {
+				return err
+			}
+		}
+		return p.gather(w, of.input)
+	})
 }

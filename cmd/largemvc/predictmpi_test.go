@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/largemvc/largemvc/comm"
+	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/internal/progress"
 	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/machine"
@@ -111,10 +112,8 @@ func TestPredictRanks(t *testing.T) {
 // have the bytes of rows that are in memory.
 func TestPredictBlocks(t *testing.T) {
 	t.Chdir(t.TempDir())
-	defer func(rows int) { blockRows = rows }(blockRows)
-	blockRows = 900
-	const n = 2600
-	writeHoles(t, ".", 0.1, n, 700, 1, 1899)
+	const n = 40_000 // a block has 16,384
+	writeHoles(t, ".", 0.1, n, 700, 1, 39_299)
 	run := func(line string) {
 		t.Helper()
 		if status, _, stderr := runLine(strings.Fields(line)...); status != exitOK {
@@ -123,12 +122,12 @@ func TestPredictBlocks(t *testing.T) {
 	}
 	run("fit x0.npy x1.npy -missing-rows -clusters 4 -epochs 2 -quiet -save model -set FitSamples=150")
 	const files = " -embedding W.h.csv -memberships W.m.npy -trust W.t.csv -out W.csv"
-	const swapped = " -embedding W.h.npy -memberships W.m.csv -rows 0:2600"
+	const swapped = " -embedding W.h.npy -memberships W.m.csv -rows 0:40000"
 	for _, flags := range []string{files, swapped} {
 		of := func(who string) string {
 			return " -model model -missing-rows -quiet" + strings.ReplaceAll(flags, "W", who)
 		}
-		run("predict x0.npy x1.npy" + strings.TrimSuffix(of("all"), " -rows 0:2600"))
+		run("predict x0.npy x1.npy" + strings.TrimSuffix(of("all"), " -rows 0:40000"))
 		run("predict x0.npy x1.npy -from-disk" + of("disk"))
 		_ = predictThreads(t, 3, "-mpi -data x0-%d.npy -data x1.npy"+of("ranks"))
 		_ = predictThreads(t, 2, "-mpi -data x0-%d.npy -data x1.npy"+of("%d"))
@@ -175,6 +174,56 @@ func TestPredictBlocks(t *testing.T) {
 		_, stdout, _ := runLine(strings.Fields("predict x0.npy x1.npy -model model -missing-rows -from-disk " + flags)...)
 		if !strings.Contains(stdout, want) {
 			t.Errorf("%q: %s", flags, stdout)
+		}
+	}
+}
+
+// TestPredictRanksWithIDs: the files of samples with ids are the same from memory, from disk and by three processes.
+func TestPredictRanksWithIDs(t *testing.T) {
+	const n = 3500 // processes share pieces of 1,024
+	set, err := dataset.Open(t.Context(), []string{writeSet(t, n, false)}, dataset.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		set.IDs = append(set.IDs, fmt.Sprint("s", i*7%n, "x"))
+		if i%500 == 0 {
+			set.IDs[i] += ", \"quoted\""
+		}
+		set.IDs[i] += fmt.Sprint(i)
+	}
+	t.Chdir(t.TempDir())
+	if err := set.WriteNPZ("ids.npz", false); err != nil {
+		t.Fatal(err)
+	}
+	const files = " -out W.l.csv -embedding W.h.csv -memberships W.m.csv -trust W.t.csv"
+	line := func(who string) string {
+		return " -data ids.npz -model model -quiet" + strings.ReplaceAll(files, "W", who)
+	}
+	for _, command := range []string{"fit ids.npz -clusters 3 -epochs 1 -quiet -save model -set FitSamples=150",
+		"predict" + line("all"), "predict -from-disk" + line("disk")} {
+		if status, _, stderr := runLine(strings.Fields(command)...); status != exitOK {
+			t.Fatal(stderr)
+		}
+	}
+	_ = predictThreads(t, 3, "-mpi"+line("ranks"))
+	_ = predictThreads(t, 3, "-mpi"+line("part%d"))
+	for _, name := range []string{".l.csv", ".h.csv", ".m.csv", ".t.csv"} {
+		want := contents(t, "all"+name)
+		head, _, _ := strings.Cut(want, "\n")
+		if !strings.HasPrefix(head, "id,sample,") || strings.Count(want, "\n") != n+1 {
+			t.Errorf("%s begins with %s", name, head)
+		}
+		parts := contents(t, "part0"+name)
+		for _, part := range []string{"part1", "part2"} {
+			parts += strings.TrimPrefix(contents(t, part+name), head+"\n")
+		}
+		for who, got := range map[string]string{
+			"disk": contents(t, "disk"+name), "three processes": contents(t, "ranks"+name), "three files": parts,
+		} {
+			if got != want {
+				t.Errorf("%s: another file from %s", name, who)
+			}
 		}
 	}
 }

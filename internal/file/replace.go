@@ -13,41 +13,71 @@ import (
 	"path/filepath"
 )
 
-// Replace replaces the file at path by what write writes, at once: the bytes go to a file beside it, are flushed to disk,
-// and take its name. A link at path stays one, a file keeps its permissions. The file beside it is made when write has written
-// something: a process that is killed while write still computes leaves nothing behind.
-func Replace(path string, write func(io.Writer) error) (err error) {
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
+// Replace replaces the file at path by what write writes, as ReplaceAll does.
+func Replace(path string, write func(io.Writer) error) error {
+	return ReplaceAll([]string{path}, func(to []io.Writer) error { return write(to[0]) })
+}
+
+// ReplaceAll replaces the files at paths by what write writes to them. The bytes go to files beside them. When all of these are
+// complete and flushed to disk, they take the names, one after the other. After an error of write no file has changed. A link at
+// a path stays one, a file keeps its permissions. A file beside another is made when write has written something to it: a process
+// that is killed while write still computes leaves nothing behind.
+func ReplaceAll(paths []string, write func(to []io.Writer) error) (err error) {
+	files, buffers, to := make([]*late, len(paths)), make([]*bufio.Writer, len(paths)), make([]io.Writer, len(paths))
+	for k, path := range paths {
+		if target, err := filepath.EvalSymlinks(path); err == nil {
+			path = target
+		}
+		files[k] = &late{path: path}
+		// The struct hides the ReadFrom of a file that is not made yet.
+		buffers[k] = bufio.NewWriterSize(struct{ io.Writer }{files[k]}, 1<<16)
+		to[k] = buffers[k]
 	}
-	f := &late{path: path}
 	defer func() {
-		if err != nil && f.File != nil {
-			f.Close()
-			os.Remove(f.Name())
+		for _, f := range files {
+			if err != nil && f.File != nil {
+				f.Close()
+				os.Remove(f.Name())
+			}
 		}
 	}()
-	w := bufio.NewWriterSize(struct{ io.Writer }{f}, 1<<16) // without the ReadFrom of a file that is not made yet
-	if err := write(w); err != nil {
+	if err := write(to); err != nil {
 		return err
 	}
-	if err := w.Flush(); err != nil {
+	for k, f := range files {
+		if err := buffers[k].Flush(); err != nil {
+			return err
+		}
+		if err := f.finish(); err != nil {
+			return err
+		}
+	}
+	for _, f := range files {
+		if err := f.rename(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish flushes the file to disk and closes it.
+func (l *late) finish() error {
+	if err := l.make(); err != nil { // an empty file has no byte that would make it
 		return err
 	}
-	if err := f.make(); err != nil { // an empty file has no byte that would make it
+	if err := l.Sync(); err != nil {
 		return err
 	}
-	if err := f.Sync(); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	if err := rename(f.Name(), path); err != nil {
+	return l.Close()
+}
+
+// rename gives the file the name of the one that it replaces.
+func (l *late) rename() error {
+	if err := rename(l.Name(), l.path); err != nil {
 		return err
 	}
 	// The new name is on disk once its folder is. Not every system can flush a folder; the file is whole anyway.
-	if dir, err := os.Open(filepath.Dir(path)); err == nil {
+	if dir, err := os.Open(filepath.Dir(l.path)); err == nil {
 		_ = dir.Sync()
 		dir.Close()
 	}

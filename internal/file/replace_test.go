@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -141,5 +142,47 @@ func TestReplaceBesideLeftovers(t *testing.T) {
 	}
 	if files, err := os.ReadDir(folder); err != nil || len(files) != left+1 {
 		t.Errorf("%d files, %v", len(files), err)
+	}
+}
+
+// Several files take their names when all are complete, or none changes and nothing is left.
+func TestReplaceAll(t *testing.T) {
+	folder := t.TempDir()
+	first, second := filepath.Join(folder, "first"), filepath.Join(folder, "second")
+	read := func() (all string) {
+		files, err := os.ReadDir(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			text, err := os.ReadFile(filepath.Join(folder, f.Name()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			all += f.Name() + ": " + string(text) + "\n"
+		}
+		return all
+	}
+	save := func(path, text string, failure error) error {
+		return ReplaceAll([]string{first, path}, func(to []io.Writer) error {
+			for _, w := range to {
+				if _, err := io.WriteString(w, text); err != nil {
+					return err
+				}
+			}
+			return failure
+		})
+	}
+	const want = "first: one\nsecond: one\n"
+	if err := save(second, "one", nil); err != nil || read() != want {
+		t.Errorf("%v: %s", err, read())
+	}
+	broken := errors.New("disk full")
+	if err := save(second, strings.Repeat("two", 1<<16), broken); !errors.Is(err, broken) || read() != want {
+		t.Errorf("%v: %.99s", err, read())
+	}
+	// The second file cannot be made when its buffer is flushed, after write.
+	if err := save(filepath.Join(folder, "no", "such"), "three", nil); err == nil || read() != want {
+		t.Errorf("%v: %s", err, read())
 	}
 }
