@@ -15,7 +15,8 @@ func TestCureNamesColumnsOfTheFile(t *testing.T) {
 		want       [][2]string
 	}{
 		{"a column of the table", "a,b,c\n1,nan,2\n3,nan,4\n5,nan,7\n", Options{}, [][2]string{{"Options.LeaveOut", "b"}}},
-		{"triplets, a column beyond those of the table", "0 0 1\n1 0 2\n2 0 3\n0 4 nan\n1 4 nan\n2 4 nan\n", Options{Triplets: true}, nil},
+		{"triplets, a column beyond those of the table", "0 0 1\n1 0 2\n2 0 3\n0 4 nan\n1 4 nan\n2 4 nan\n",
+			Options{Triplets: true}, nil},
 		{"triplets, a column that counts like one of the table", "0 0 1\n1 0 2\n0 1 nan\n1 1 nan\n0 3 2\n1 3 2\n",
 			Options{Triplets: true}, nil},
 		{"a row of a table whose columns are the samples", "0.5,1.5,2.5,0.5\nnan,nan,nan,nan\n3.5,7.5,5.5,0.25\n",

@@ -291,7 +291,7 @@ func TestArrowsFindImports(t *testing.T) {
 	}
 }
 
-// TestLineLength holds lines of Go to 130 columns, a tab counting four, so that they can be read side by side.
+// TestLineLength holds lines of Go, and of Markdown except tables and code, to 130 columns. A tab counts four.
 func TestLineLength(t *testing.T) {
 	err := sources(func(file string) error {
 		text, err := os.ReadFile(file)
@@ -307,6 +307,16 @@ func TestLineLength(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, file := range pages(t) {
+		fenced := false
+		for i, line := range strings.Split(read(t, file), "\n") {
+			start := strings.TrimLeft(line, " ")
+			fenced = fenced != strings.HasPrefix(start, "```")
+			if n := utf8.RuneCountInString(line) + 3*strings.Count(line, "\t"); n > 130 && !fenced && !strings.HasPrefix(start, "|") {
+				t.Errorf("%s:%d has %d columns", file, i+1, n)
+			}
+		}
 	}
 }
 

@@ -41,7 +41,7 @@ func (s *study) publish(r *results) error {
 	if err := s.writeJSON(r, groups); err != nil {
 		return err
 	}
-	return work.WriteWhole(s.page, []byte(b.String()))
+	return work.WriteWhole(s.page, []byte(tables.Wrap(b.String())))
 }
 
 // caption says how the figures came about.
