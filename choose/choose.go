@@ -19,6 +19,7 @@ import (
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/textfile"
 	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/score"
 )
@@ -197,7 +198,7 @@ func configOfFits(views []largemvc.View, config largemvc.Config, numbers []int) 
 // complete fills in the defaults and checks the rest, for n samples. A fit sees some of them; 0: all.
 func (c *Config) complete(n, fitSamples int) error {
 	if n < 3 {
-		return fmt.Errorf("largemvc: %d samples are too few to choose a number of clusters", n)
+		return fmt.Errorf("largemvc: the data have %s, too few to choose a number of clusters", textfile.Count(n, "sample"))
 	}
 	if c.Clusters == nil {
 		c.Clusters = defaultNumbers(n, fitSamples)

@@ -3,6 +3,8 @@ package dataset
 import (
 	"fmt"
 	"sort"
+
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // Set is a multi-view data set. The zero value is empty.
@@ -49,9 +51,9 @@ func (s *Set) String() string {
 	if name == "" {
 		name = "data set"
 	}
-	text := fmt.Sprintf("%s: %d samples, views of %d features", name, s.Samples(), s.Dims())
+	text := fmt.Sprintf("%s: %s, views of %d features", name, textfile.Count(s.Samples(), "sample"), s.Dims())
 	if s.Labels != nil {
-		text += fmt.Sprintf(", %d classes", s.Classes())
+		text += ", " + textfile.Count(s.Classes(), "class")
 	}
 	if rate := s.MissingRate(); rate > 0 {
 		text += fmt.Sprintf(", %.1f %% of the view rows absent", 100*rate)

@@ -56,7 +56,7 @@ var arrows = []struct{ name, imports string }{
 		imports: "internal/kernel internal/linalg internal/parallel internal/ranks internal/rows",
 	},
 	{name: "neighbor", imports: "internal/kernel internal/parallel internal/ranks internal/rows"},
-	{name: "score", imports: "internal/kernel internal/parallel internal/rows"},
+	{name: "score", imports: "internal/kernel internal/parallel internal/rows internal/textfile"},
 	{name: "internal/trust", imports: "internal/kernel internal/parallel internal/rows internal/spectral"},
 
 	// From views to the inputs of the network, its first anchors and the terms of its loss.
@@ -138,7 +138,7 @@ var arrows = []struct{ name, imports string }{
 			"internal/known internal/linalg internal/meter internal/op internal/outlier internal/parallel internal/plan internal/predict " +
 			"internal/prepare internal/ranks " +
 			"internal/rows internal/safetensors internal/smooth internal/spectral internal/structure internal/train " +
-			"internal/unfold internal/view machine neighbor optim score",
+			"internal/textfile internal/unfold internal/view machine neighbor optim score",
 	},
 
 	// What is built on the root.
@@ -150,7 +150,7 @@ var arrows = []struct{ name, imports string }{
 	{
 		name: "choose",
 		imports: ". internal/information internal/kernel internal/parallel internal/prepare internal/rows internal/smooth " +
-			"internal/spectral internal/view neighbor score",
+			"internal/spectral internal/textfile internal/view neighbor score",
 	},
 
 	// Files of other systems.
@@ -171,7 +171,7 @@ var arrows = []struct{ name, imports string }{
 
 	// What the report needs.
 	{name: "report/internal/tsne", imports: "internal/kernel internal/parallel internal/rows internal/spectral"},
-	{name: "report", imports: ". choose internal/parallel internal/prepare internal/rows internal/structure internal/view report/internal/tsne score"},
+	{name: "report", imports: ". choose internal/parallel internal/prepare internal/rows internal/structure internal/textfile internal/view report/internal/tsne score"},
 	{
 		name: "cmd/largemvc",
 		imports: ". choose comm dataset dataset/parquet dataset/remote dataset/views internal/checkpoint internal/device internal/file internal/kernel " +

@@ -138,7 +138,8 @@ func (f *File) data(o *Object) (*chunkList, error) {
 	full := uint64(o.chunkBytes())
 	for _, c := range list.refs {
 		if full/maxDeflate > c.size {
-			return nil, fmt.Errorf("should have a chunk of %d bytes from %d compressed bytes, more than any compression gives", full, c.size)
+			return nil, fmt.Errorf("should have a chunk of %d bytes from %d compressed bytes, more than any compression gives",
+				full, c.size)
 		}
 		s.bytes += int64(c.size)
 	}
