@@ -10,14 +10,14 @@ import (
 const columns = 130
 
 var (
-	// opening is what begins a line of prose: blanks and the mark of an item of a list, if any.
+	// opening matches the beginning of a line of prose: blanks and the mark of an item of a list, if any.
 	opening = regexp.MustCompile(`^ *(?:(?:[-*+]|\d+[.)]) +)?`)
 	// notProse matches lines of tables, headings, fences, quotations and HTML.
 	notProse = regexp.MustCompile("^ *(?:[|>#<]|```)")
 	// atom matches words, code and links, which Wrap does not break.
 	atom = regexp.MustCompile("(?:`[^`]*`|\\[[^\\]]*\\]\\([^)]*\\)|\\S)+")
 	// marks match words that are not prose at the beginning of a line.
-	marks = regexp.MustCompile(`^(?:[-*+=]+|\d+[.)]|[|>#<].*)$`)
+	marks = regexp.MustCompile(`^(?:[-*+=]+|\d+[.)]|[|>#<%].*)$`)
 )
 
 // Wrap breaks the paragraphs and items of Markdown that have a line over 130 columns. All else stays as it is.
