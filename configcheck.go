@@ -345,7 +345,8 @@ func checkStartSizes(c *Config, views []View) (errs []error) {
 		rows int
 	}{{"Start.Anchors", s.Anchors, c.Anchors}, {"Start.E", s.E, n}} {
 		if f.list != nil && len(f.list) != len(views) {
-			errs = append(errs, fmt.Errorf("largemvc: %s has %s, want %d", f.name, textfile.Count(len(f.list), "view"), len(views)))
+			errs = append(errs, fmt.Errorf("largemvc: %s has %s, want %d", f.name,
+				textfile.Count(len(f.list), "view"), len(views)))
 			continue
 		}
 		for v, x := range f.list {

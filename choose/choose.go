@@ -43,7 +43,7 @@ type Choice struct {
 	// The next fields, up to DaviesBouldin, describe the fit with the lowest loss.
 	Found int     // number of clusters found
 	Sizes []int   // samples in each cluster
-	Loss  float64 // less its NullLoss; comparable between numbers of clusters only if Neighborhood.Weight is in effect
+	Loss  float64 // loss minus NullLoss; comparable between numbers of clusters only if Neighborhood.Weight is in effect
 
 	Silhouette       float64 // from −1 to 1, higher is better
 	CalinskiHarabasz float64 // ≥ 0, higher is better
