@@ -18,6 +18,7 @@ import (
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/textfile"
 	"github.com/largemvc/largemvc/internal/train"
 	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/score"
@@ -38,14 +39,14 @@ func (c *Clustering) setNotes(group *ranks.Group, views []view.View) error {
 			c.TrainedScore))
 	}
 	if first, end := c.Loss[0], c.Loss[len(c.Loss)-1]; c.Status == Diverged || end > max(first, c.NullLoss) {
-		c.Notes = append(c.Notes, fmt.Sprintf("the training diverged: the loss was %.4g at the start and %.4g after %d epochs, "+
+		c.Notes = append(c.Notes, fmt.Sprintf("the training diverged: the loss was %.4g at the start and %.4g after %s, "+
 			"and it is %.4g if nothing is learned; set a lower learning rate in Optimizer, or fewer Anchors", first, end,
-			c.Epochs, c.NullLoss))
+			textfile.Count(c.Epochs, "epoch"), c.NullLoss))
 	}
 	for v, count := range c.leftOut {
 		if count > 0 {
-			c.Notes = append(c.Notes, fmt.Sprintf("%s: %d of %d features are constant over the samples and are left out",
-				views[v].Label(v), count, views[v].Cols))
+			c.Notes = append(c.Notes, fmt.Sprintf("%s: left out are %d of %s, constant over the samples",
+				views[v].Label(v), count, textfile.Count(views[v].Cols, "feature")))
 		}
 	}
 	c.Notes = append(c.Notes, c.suspicions...)

@@ -18,6 +18,7 @@ import (
 	"github.com/largemvc/largemvc/internal/known"
 	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/textfile"
 	"github.com/largemvc/largemvc/machine"
 )
 
@@ -344,7 +345,8 @@ func checkStartSizes(c *Config, views []View) (errs []error) {
 		rows int
 	}{{"Start.Anchors", s.Anchors, c.Anchors}, {"Start.E", s.E, n}} {
 		if f.list != nil && len(f.list) != len(views) {
-			errs = append(errs, fmt.Errorf("largemvc: %s has %d views, want %d", f.name, len(f.list), len(views)))
+			errs = append(errs, fmt.Errorf("largemvc: %s has %s, want %d", f.name,
+				textfile.Count(len(f.list), "view"), len(views)))
 			continue
 		}
 		for v, x := range f.list {

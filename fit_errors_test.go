@@ -53,7 +53,7 @@ func TestFitErrors(t *testing.T) {
 		},
 		"start H's n": {good, from(StartPoint{Anchors: p, H: mat.NewDense(9, 2, nil)}), []string{"H is 9×2, want 10×2"}},
 		"nil start H": {good, from(StartPoint{Anchors: p, H: (*mat.Dense)(nil)}), []string{"Start.H is nil"}},
-		"few start E": {good, from(StartPoint{E: e[:1]}), []string{"Start.E has 1 views, want 2"}},
+		"few start E": {good, from(StartPoint{E: e[:1]}), []string{"Start.E has 1 view, want 2"}},
 		"start E's d": {good, from(StartPoint{E: []mat.Matrix{e[0], e[0]}}), []string{"E of view 1 is 10×4, want 10×3"}},
 		"start E's NaN": {
 			good[:1], from(StartPoint{E: []mat.Matrix{mat.NewDense(10, 4, slices.Repeat([]float64{nan}, 40))}}),
@@ -151,7 +151,7 @@ func TestFitErrors(t *testing.T) {
 		},
 		"few start anchors": {
 			good, Config{Clusters: 2, Start: StartPoint{Anchors: []mat.Matrix{mat.NewDense(2, 4, nil)}}},
-			[]string{"1 views, want 2"},
+			[]string{"1 view, want 2"},
 		},
 		"start anchors' d": {
 			good,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kmeans"
 	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // KMeansConfig has the settings of KMeans. Clusters is required; other zero values stand for defaults.
@@ -39,8 +40,8 @@ type KMeansResult struct {
 
 // String returns the number of clusters, the inertia and the iterations.
 func (r *KMeansResult) String() string {
-	return fmt.Sprintf("%d clusters of %d rows, inertia %.5g after %d iterations", r.Found, len(r.Labels), r.Inertia,
-		r.Iterations)
+	return fmt.Sprintf("%s of %s, inertia %.5g after %s", textfile.Count(r.Found, "cluster"),
+		textfile.Count(len(r.Labels), "row"), r.Inertia, textfile.Count(r.Iterations, "iteration"))
 }
 
 // KMeans clusters the rows of x (n×d) by k-means: Lloyd's algorithm from greedy k-means++ starts (S. Lloyd, IEEE Trans. Inf.

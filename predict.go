@@ -16,6 +16,7 @@ import (
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/textfile"
 	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/machine"
 	"github.com/largemvc/largemvc/score"
@@ -217,7 +218,7 @@ func (p *Predictor) checked(ctx context.Context, views []View) ([]view.View, err
 		return nil, err
 	}
 	if len(views) != len(p.dims) {
-		return nil, view.Wrong(-1, -1, "largemvc: %d views, the training had %d: %s", len(views), len(p.dims),
+		return nil, view.Wrong(-1, -1, "largemvc: %s, the training had %d: %s", textfile.Count(len(views), "view"), len(p.dims),
 			viewList(p.names, p.dims))
 	}
 	if err := p.checkOrder(views); err != nil {
@@ -226,8 +227,8 @@ func (p *Predictor) checked(ctx context.Context, views []View) ([]view.View, err
 	for v, x := range views {
 		if x.in.Cols != p.dims[v] {
 			return nil, view.Wrong(v, -1,
-				"largemvc: %s has %d features, the network was trained on %d; its views in order: %s",
-				x.in.Label(v), x.in.Cols, p.dims[v], viewList(p.names, p.dims),
+				"largemvc: %s has %s, the network was trained on %d; its views in order: %s",
+				x.in.Label(v), textfile.Count(x.in.Cols, "feature"), p.dims[v], viewList(p.names, p.dims),
 			)
 		}
 	}

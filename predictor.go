@@ -18,6 +18,7 @@ import (
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/safetensors"
 	"github.com/largemvc/largemvc/internal/spectral"
+	"github.com/largemvc/largemvc/internal/textfile"
 	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/machine"
 	"github.com/largemvc/largemvc/score"
@@ -145,8 +146,9 @@ func (p *Predictor) String() string {
 	if p == nil || p.samples == 0 {
 		return "an empty predictor"
 	}
-	text := fmt.Sprintf("%d clusters of %d samples in %d views, sizes %v; %d epochs (%v)", p.Clusters, p.samples, len(p.dims),
-		p.Sizes, p.Epochs, p.Status)
+	text := fmt.Sprintf("%s of %s in %s, sizes %v; %s (%v)", textfile.Count(p.Clusters, "cluster"),
+		textfile.Count(p.samples, "sample"), textfile.Count(len(p.dims), "view"), p.Sizes,
+		textfile.Count(p.Epochs, "epoch"), p.Status)
 	if len(p.Loss) > 0 {
 		text += fmt.Sprintf(", loss %.4g → %.4g (0: nothing learned)", p.Loss[0]-p.NullLoss, p.Loss[len(p.Loss)-1]-p.NullLoss)
 	}
@@ -289,7 +291,7 @@ func (a *Assignments) String() string {
 	for _, l := range a.Labels {
 		sizes[l]++
 	}
-	text := fmt.Sprintf("%d samples, by cluster %v", len(a.Labels), sizes)
+	text := fmt.Sprintf("%s, by cluster %v", textfile.Count(len(a.Labels), "sample"), sizes)
 	if len(a.Confidence) > 0 {
 		text += fmt.Sprintf("; the lowest confidence is %.2f", slices.Min(a.Confidence))
 	}
@@ -369,7 +371,7 @@ type Input struct {
 
 // String returns the view, its standardisation and the columns.
 func (i Input) String() string {
-	return fmt.Sprintf("view %d, preprocessing %v, %d columns", i.View, i.Preprocess, i.Columns)
+	return fmt.Sprintf("view %d, preprocessing %v, %s", i.View, i.Preprocess, textfile.Count(i.Columns, "column"))
 }
 
 // inputsOf returns the public form of inputs.

@@ -173,7 +173,7 @@ func TestPredictErrors(t *testing.T) {
 		want  []string
 	}{
 		"no views":   {nil, []string{"no views"}},
-		"one view":   {views[:1], []string{"1 views", "2"}},
+		"one view":   {views[:1], []string{"1 view,", "2"}},
 		"exchanged":  {[]View{views[1], views[0]}, []string{"view 0", "3 features", "4"}},
 		"NaN":        {[]View{good, bad}, []string{"view 1 (x)", "NaN", "row 0", "column 1"}},
 		"no samples": {[]View{DenseView[float64](0, 4, nil), DenseView[float64](0, 3, nil)}, []string{"view 0"}},

@@ -461,8 +461,8 @@ func TestConstantColumns(t *testing.T) {
 				t.Errorf("%s, %s: other clusters, or loss %v, without constant columns %v", name, kind,
 					got.Loss[len(got.Loss)-1], want.Loss[len(want.Loss)-1])
 			}
-			const first = "view 0: 3 of 11 features are constant over the samples and are left out"
-			const second = "view 1: 3 of 27 features are constant over the samples and are left out"
+			const first = "view 0: left out are 3 of 11 features, constant over the samples"
+			const second = "view 1: left out are 3 of 27 features, constant over the samples"
 			if !slices.Contains(got.Notes, first) || !slices.Contains(got.Notes, second) ||
 				strings.Contains(strings.Join(want.Notes, " "), "constant") {
 				t.Errorf("%s, %s: the notes are %q and %q", name, kind, got.Notes, want.Notes)

@@ -11,6 +11,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/largemvc/largemvc/internal/textfile"
 	"github.com/largemvc/largemvc/internal/view"
 )
 
@@ -155,7 +156,7 @@ func (v View) String() string {
 	if name == "" {
 		name = "a view"
 	}
-	return fmt.Sprintf("%s of %d samples and %d features", name, v.in.Rows, v.in.Cols)
+	return fmt.Sprintf("%s of %s and %s", name, textfile.Count(v.in.Rows, "sample"), textfile.Count(v.in.Cols, "feature"))
 }
 
 // Has reports whether sample i has the view.
@@ -222,7 +223,8 @@ func sizes(views []View) (int, error) {
 		case x.in.Rows < 1:
 			return 0, view.Wrong(v, -1, "largemvc: %s has no samples", x.in.Label(v))
 		case x.in.Rows != n:
-			return 0, view.Wrong(v, -1, "largemvc: %s has %d samples, view 0 has %d", x.in.Label(v), x.in.Rows, n)
+			return 0, view.Wrong(v, -1, "largemvc: %s has %s, view 0 has %d", x.in.Label(v),
+				textfile.Count(x.in.Rows, "sample"), n)
 		case x.in.Features != nil && len(x.in.Features) != x.in.Cols:
 			return 0, view.Wrong(v, -1,
 				"largemvc: %s has %d features and %d names of them", x.in.Label(v), x.in.Cols, len(x.in.Features),
@@ -266,7 +268,7 @@ func checkSamples(views []View, n int) error {
 func viewList(names []string, dims []int) string {
 	text := make([]string, len(dims))
 	for v, d := range dims {
-		text[v] = fmt.Sprintf("%s (%d features)", cmp.Or(names[v], view.View{}.Label(v)), d)
+		text[v] = fmt.Sprintf("%s (%s)", cmp.Or(names[v], view.View{}.Label(v)), textfile.Count(d, "feature"))
 	}
 	return strings.Join(text, ", ")
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/textfile"
 	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/score"
 )
@@ -42,7 +43,7 @@ type Choice struct {
 	// The next fields, up to DaviesBouldin, describe the fit with the lowest loss.
 	Found int     // number of clusters found
 	Sizes []int   // samples in each cluster
-	Loss  float64 // less its NullLoss; comparable between numbers of clusters only if Neighborhood.Weight is in effect
+	Loss  float64 // loss minus NullLoss; comparable between numbers of clusters only if Neighborhood.Weight is in effect
 
 	Silhouette       float64 // from −1 to 1, higher is better
 	CalinskiHarabasz float64 // ≥ 0, higher is better
@@ -197,7 +198,7 @@ func configOfFits(views []largemvc.View, config largemvc.Config, numbers []int) 
 // complete fills in the defaults and checks the rest, for n samples. A fit sees some of them; 0: all.
 func (c *Config) complete(n, fitSamples int) error {
 	if n < 3 {
-		return fmt.Errorf("largemvc: %d samples are too few to choose a number of clusters", n)
+		return fmt.Errorf("largemvc: the data have %s, too few to choose a number of clusters", textfile.Count(n, "sample"))
 	}
 	if c.Clusters == nil {
 		c.Clusters = defaultNumbers(n, fitSamples)

@@ -31,7 +31,7 @@ const (
 
 // StartCandidate is an initial clustering that Start compares.
 type StartCandidate struct {
-	Name     string  // what it is
+	Name     string  // the clustering in words
 	Evenness float64 // entropy of the sizes of its clusters, relative to equal sizes, 0 to 1
 	// HeldOut is the information about a sample's cluster that the other samples have (package terms), relative to the logarithm
 	// of the anchors, 0 to 1.
@@ -44,7 +44,7 @@ type StartCandidate struct {
 // Starts is the result of Start.
 type Starts struct {
 	Candidates []StartCandidate // the default first
-	Chosen     int              // one of them
+	Chosen     int              // index of the chosen one in Candidates
 }
 
 // String says which start is chosen, and why.

@@ -99,7 +99,7 @@ func checkSparseShape(v *variable, rows, cols int, lim *limits) error {
 		return fmt.Errorf("is %d×%d, too large for a sparse view", rows, cols)
 	}
 	if v.kind == sparse && (!lim.Backed(8*int64(rows)) || !lim.Backed(int64(cols))) {
-		return fmt.Errorf("promises %d×%d in a file of %s", rows, cols, size(lim.Files()))
+		return fmt.Errorf("has the shape %d×%d, too large for a file of %s", rows, cols, size(lim.Files()))
 	}
 	return nil
 }

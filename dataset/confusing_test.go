@@ -35,7 +35,7 @@ func TestCSVConfusing(t *testing.T) {
 		if got := strings.Join(s.Views[0].Features, " "); got != c.names || values(&s.Views[0]) != c.values {
 			t.Errorf("%s: features %q, want %q; values %s, want %s", c.name, got, c.names, values(&s.Views[0]), c.values)
 		}
-		told := strings.Contains(s.Reading.String(), "empty lines at 1 places")
+		told := strings.Contains(s.Reading.String(), "empty lines are skipped, at 1 place between")
 		if told != (strings.HasPrefix(c.name, "empty lines") || strings.HasPrefix(c.name, "blanks")) {
 			t.Errorf("%s: empty lines are told: %t", c.name, told)
 		}

@@ -76,10 +76,10 @@ func (s *source) listCSV(f io.ReaderAt, gz bool, o *Options, lim *limits) error 
 			s.notes = append(s.notes, s.path+": "+fmt.Sprintf(format, args...))
 		}
 	}
-	note(c.comments > 0, "%d lines that begin with # are comments", c.comments)
+	note(c.comments > 0, "read as comments: %s with # at the beginning", textfile.Count(c.comments, "line"))
 	name := c.twice()
 	note(name != "" && c.fields <= 1<<16, "two columns are named %s", name)
-	note(c.gaps > 0, "empty lines at %d places between the records are skipped", c.gaps)
+	note(c.gaps > 0, "empty lines are skipped, at %s between the records", textfile.Count(c.gaps, "place"))
 	note(c.inComment, "the last comment before the data names the columns")
 	note(c.comma, "its numbers have a decimal comma")
 	note(c.latin1, "it has bytes that are no UTF-8, and is read as Latin-1")

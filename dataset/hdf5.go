@@ -144,7 +144,7 @@ func (l *hdf5Lister) numeric(v *variable, o *hdf5.Object) error {
 	}
 	width := int64(o.Type.Size)
 	if !l.lim.Backed(min(int64(unwritten), 1<<56) * width) {
-		v.kind, v.note = other, fmt.Sprintf("it promises %d values that were never written", unwritten)
+		v.kind, v.note = other, fmt.Sprintf("%d of its values were never written", unwritten)
 		return nil
 	}
 	v.typ, v.anyOrder = o.Type.Elem, true
@@ -167,7 +167,7 @@ func (l *hdf5Lister) texts(o *hdf5.Object, each func(run func(i int, text []byte
 	}
 	n := o.Elements()
 	if !l.lim.Backed(stringBytes * int64(unwritten)) {
-		return nil, fmt.Errorf("promises %d texts that were never written", unwritten)
+		return nil, fmt.Errorf("lacks %d texts, which were never written", unwritten)
 	}
 	if err := l.lim.Take("texts", stringBytes*int64(n)); err != nil {
 		return nil, err

@@ -118,9 +118,9 @@ func numpyFiles() []hostileFile {
 			Make: func() []byte { return overlapping(16000, 2000, 0) },
 		},
 		{Name: "npz-dense.npz", About: "a matrix of 3 GiB of zeros", Make: denseNPZ},
-		{Name: "npz-zip64.npz", About: "a directory that promises 2⁴⁰ entries", Make: zip64},
+		{Name: "npz-zip64.npz", About: "a directory that gives 2⁴⁰ entries", Make: zip64},
 		{
-			Name: "npy-promise.npy", About: "a header that promises 10¹⁸ values",
+			Name: "npy-shape.npy", About: "a header that gives 10¹⁸ values",
 			Make: func() []byte { return npyHead("'<f8'", "(1000000000, 1000000000)") },
 		},
 		{Name: "npy-header.npy", About: "a header of 64 KiB of brackets", Make: func() []byte {

@@ -81,7 +81,7 @@ func TestIDColumns(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"a,a,b\n4,2,3\n4,5,6\n": "two columns are named a",
-		"#1\n1,2\n3,4\n":        "lines that begin with #",
+		"#1\n1,2\n3,4\n":        "# at the beginning",
 		"a\xe4,b\n1,2\n3,4\n":   "read as Latin-1",
 	} {
 		if s := mustRead(t, "t.csv", []byte(text), Options{}); len(s.Reading.Notes) != 1 ||

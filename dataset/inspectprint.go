@@ -32,10 +32,12 @@ func (f *FileReport) print(w io.Writer) {
 
 func (r *Report) print(w io.Writer) {
 	if len(r.Views) > 0 {
-		fmt.Fprintf(w, "\n%d samples, %d views, %s, %s in memory\n", r.Samples, len(r.Views), r.Orientation, size(r.Bytes))
+		fmt.Fprintf(w, "\n%s, %s, %s, %s in memory\n", textfile.Count(r.Samples, "sample"),
+			textfile.Count(len(r.Views), "view"), r.Orientation, size(r.Bytes))
 		r.printViews(w)
 		if r.Incomplete > 0 {
-			fmt.Fprintf(w, "%d samples are incomplete; %.1f %% of the view rows are absent\n", r.Incomplete, 100*r.MissingRate)
+			fmt.Fprintf(w, "%s without all views; %.1f %% of the view rows are absent\n", textfile.Count(r.Incomplete, "sample"),
+				100*r.MissingRate)
 		}
 		r.printClasses(w)
 	}
@@ -77,7 +79,7 @@ func (r *Report) printClasses(w io.Writer) {
 		fmt.Fprintln(w, "no labels")
 		return
 	}
-	fmt.Fprintf(w, "%d classes:", len(r.Classes))
+	fmt.Fprintf(w, "%s:", textfile.Count(len(r.Classes), "class"))
 	for i, c := range r.Classes {
 		if i == 50 {
 			fmt.Fprintf(w, " …")

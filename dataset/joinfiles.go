@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/largemvc/largemvc/dataset/internal/elem"
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // chooseIDs looks for what names the samples in each file.
@@ -185,7 +186,7 @@ func (p *plan) leaveStrangers(s *source) {
 		}
 	}
 	if len(ids) > 0 {
-		p.left = append(p.left, Omission{s.path, fmt.Sprintf("%d rows (%s)", len(ids), someNames(ids)),
+		p.left = append(p.left, Omission{s.path, fmt.Sprintf("%s (%s)", textfile.Count(len(ids), "row"), someNames(ids)),
 			"no view has samples of these ids"})
 	}
 }

@@ -136,7 +136,7 @@ func TestMAT5SparseColumns(t *testing.T) {
 	}{
 		{[]int{3, 0}, []int{0, 2, 2, 2, 2}, "outside its 3 rows"},
 		{[]int{1, 0}, []int{0, 2, 1, 2, 2}, "decrease"},
-		{[]int{1, 0}, []int{0, 1, 2, 3, 3}, "promises 3 entries"},
+		{[]int{1, 0}, []int{0, 1, 2, 3, 3}, "pointers give 3 entries, and it has 2 "},
 		{[]int{1, 0}, []int{0, 1, 2, 2}, "column pointers"},
 	} {
 		e := newMAT5(false, true)

@@ -34,7 +34,7 @@ func (s *source) listNPZ(f io.ReaderAt, lim *limits) error {
 	total := uint64(0)
 	for k, m := range z.File {
 		if total += min(m.CompressedSize64, uint64(s.size)+1); total > uint64(s.size) {
-			return errors.New("is damaged (its arrays share bytes of the file, or promise more than it holds)")
+			return errors.New("is damaged (its arrays share bytes of the file, or should have more bytes than the file)")
 		}
 		if k == maxObjects {
 			return fmt.Errorf("holds more than %d arrays", maxObjects)
@@ -94,11 +94,11 @@ func checkMember(m *zip.File, fileSize int64) error {
 	case m.Method != zip.Store && m.Method != zip.Deflate:
 		return fmt.Errorf("has compression method %d; stored and deflated arrays are read", m.Method)
 	case packed > uint64(fileSize):
-		return fmt.Errorf("promises %d bytes in a file of %d", packed, fileSize)
+		return fmt.Errorf("should have %d bytes, and the file has %d", packed, fileSize)
 	case m.Method == zip.Store && packed != full:
-		return fmt.Errorf("is stored in %d bytes but promises %d", packed, full)
+		return fmt.Errorf("is stored in %d bytes, and should have %d", packed, full)
 	case m.Method == zip.Deflate && full/maxDeflate > packed:
-		return fmt.Errorf("promises %d bytes from %d compressed ones, more than any compression gives", full, packed)
+		return fmt.Errorf("should have %d bytes from %d compressed bytes, more than any compression gives", full, packed)
 	}
 	return nil
 }

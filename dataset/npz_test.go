@@ -174,7 +174,7 @@ func TestNPZErrors(t *testing.T) {
 		{"records", raw("[('a', '<f4')]", "(1,)", 4), Options{}, []string{"X0", "records"}},
 		{"complex", raw("'<c8'", "(1, 1)", 8), Options{Views: []string{"X0"}}, []string{"X0", "<c8"}},
 		{"three axes", raw("'<f4'", "(1, 2, 1)", 8), Options{Views: []string{"X0"}}, []string{"X0", "1×2×1"}},
-		{"promises more", raw("'<f4'", "(1000000, 100000)", 8), Options{}, []string{"X0", "holds"}},
+		{"more values than bytes", raw("'<f4'", "(1000000, 100000)", 8), Options{}, []string{"X0", "holds"}},
 		{"holds more", raw("'<f4'", "(1, 1)", 8), Options{}, []string{"X0", "holds"}},
 		{"overflow", raw("'<f4'", "(4294967296, 4294967296)", 8), Options{}, []string{"X0", "impossible"}},
 		{"hidden overflow", raw("'<f4'", "(4294967296, 4294967296, 0)", 0), Options{}, []string{"X0", "impossible"}},

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // Impute selects the value that replaces NaN in a row of a sample that has the view.
@@ -97,8 +98,8 @@ func (p *Preparation) Fits(v int, name string, features int) error {
 	if p == nil || (p.Fill == nil || len(p.Fill) == features) && (p.IDF == nil || len(p.IDF) == features) {
 		return nil
 	}
-	return fmt.Errorf("dataset: view %d (%s) has %d features, in the model it has %d: give the views in the order of the "+
-		"model, with the features of the training", v, name, features, max(len(p.Fill), len(p.IDF)))
+	return fmt.Errorf("dataset: view %d (%s) has %s, in the model it has %d: give the views in the order of the "+
+		"model, with the features of the training", v, name, textfile.Count(features, "feature"), max(len(p.Fill), len(p.IDF)))
 }
 
 func (p *Preparation) transformNote(view string) string {

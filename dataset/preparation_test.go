@@ -159,5 +159,5 @@ func TestPreparationErrors(t *testing.T) {
 	fill := &Preparation{Impute: ImputeMean, Fill: []float64{1, 2}}
 	wantError(t, s.Prepare([]*Preparation{fill}), "only NaN in row 1")
 	wantError(t, s.Prepare([]*Preparation{{Transform: TFIDF, IDF: []float64{1}}}), "2 features")
-	wantError(t, s.Prepare(nil), "the model has 0 views, and 1 are given")
+	wantError(t, s.Prepare(nil), "the model has 0 views, and the data have 1")
 }

@@ -61,7 +61,7 @@ func clampOnes[T elem.Float](x []T) {
 }
 
 // prove reads a numeric variable once without keeping it, where its memory is needed at once (values that do not come in
-// the order of the view) and the file may not hold what it promises.
+// the order of the view) and the file may hold fewer than its header gives.
 func (v *variable) prove(turned bool) error {
 	if v.kind != numeric || v.backed || (!turned && !v.anyOrder) {
 		return nil

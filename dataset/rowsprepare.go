@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"slices"
+
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // RowReader has rows of numbers that are read when they are asked for. [Rows] and every largemvc.RowSource are such.
@@ -166,7 +168,7 @@ func (r *PreparedRows) each(ctx context.Context, from RowReader, visit func(i in
 }
 
 func viewsError(model, given int) error {
-	return fmt.Errorf("dataset: the model has %d views, and %d are given", model, given)
+	return fmt.Errorf("dataset: the model has %s, and the data have %d", textfile.Count(model, "view"), given)
 }
 
 // rawRows reads rows as they are in the file.

@@ -89,7 +89,7 @@ func TestOpenRowsPrepared(t *testing.T) {
 				t.Fatal(err)
 			}
 			checkPreparedRows(t, again, want)
-			wantError(t, again.Prepare(nil), "the model has 0 views, and 2 are given")
+			wantError(t, again.Prepare(nil), "the model has 0 views, and the data have 2")
 			wantError(t, again.Prepare([]*Preparation{want.Views[1].Prepared, nil}), "has 6 features, in the model it has 4")
 			for _, s := range []*RowSet{got, again} {
 				if err := s.Close(); err != nil {

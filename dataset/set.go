@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // Set is a multi-view data set. The zero value is empty.
@@ -46,9 +48,9 @@ type CSR struct {
 
 // String says how many samples, views, features and classes there are.
 func (s *Set) String() string {
-	text := fmt.Sprintf("%s: %d samples, views of %d features", cmp.Or(s.Name, "data set"), s.Samples(), s.Dims())
+	text := fmt.Sprintf("%s: %s, views of %d features", cmp.Or(s.Name, "data set"), textfile.Count(s.Samples(), "sample"), s.Dims())
 	if s.Labels != nil {
-		text += fmt.Sprintf(", %d classes", s.Classes())
+		text += ", " + textfile.Count(s.Classes(), "class")
 	}
 	if rate := s.MissingRate(); rate > 0 {
 		text += fmt.Sprintf(", %.1f %% of the view rows absent", 100*rate)

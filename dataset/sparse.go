@@ -63,7 +63,7 @@ func (m *compressed[T]) read(p *parts, majors, minors int, lim *limits) error {
 	}
 	m.value, err = readPart(value, lim, "the values of a sparse matrix", func(_ int, x float64) (T, error) { return T(x), nil })
 	if err == nil && m.ptr[majors] > len(m.value) {
-		err = fmt.Errorf("is a sparse matrix that promises %d entries and holds %d", m.ptr[majors], len(m.value))
+		err = fmt.Errorf("is a sparse matrix whose pointers give %d entries, and it has %d values", m.ptr[majors], len(m.value))
 	}
 	return err
 }
@@ -83,7 +83,7 @@ func (m *compressed[T]) readPointers(p *parts, majors int, lim *limits) error {
 			return 0, fmt.Errorf("is a sparse matrix whose pointers decrease at column %d", k-1)
 		}
 		if x > float64(len(m.index)) {
-			return 0, fmt.Errorf("is a sparse matrix that promises %g entries and holds %d", x, len(m.index))
+			return 0, fmt.Errorf("is a sparse matrix whose pointers give %g entries, and it has %d indices", x, len(m.index))
 		}
 		last = x
 		return int(x), nil

@@ -32,12 +32,12 @@ func (d *directoryReader) ReadAt(p []byte, off int64) (int, error) {
 
 // open lists an archive of size bytes.
 func (d *directoryReader) open(size int64) (*zip.Reader, error) {
-	promised, err := directoryEntries(d.r, size)
+	listed, err := directoryEntries(d.r, size)
 	if err != nil {
 		return nil, err
 	}
 	// Package zip makes room for as many entries as the file could hold.
-	if err := d.lim.Take("the directory of the archive", 8*int64(min(promised, uint64(size)/30))); err != nil {
+	if err := d.lim.Take("the directory of the archive", 8*int64(min(listed, uint64(size)/30))); err != nil {
 		return nil, err
 	}
 	z, err := zip.NewReader(d, size)
@@ -48,7 +48,7 @@ func (d *directoryReader) open(size int64) (*zip.Reader, error) {
 	return z, err
 }
 
-// directoryEntries is how many entries the end of an archive promises, where they are more than 16 bits hold.
+// directoryEntries returns the number of entries that the end of an archive gives, at least 65,536.
 func directoryEntries(r io.ReaderAt, size int64) (uint64, error) {
 	tail := make([]byte, min(size, 66<<10)) // as far as package zip looks for it
 	if _, err := r.ReadAt(tail, size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {

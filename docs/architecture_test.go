@@ -56,7 +56,7 @@ var arrows = []struct{ name, imports string }{
 		imports: "internal/kernel internal/linalg internal/parallel internal/ranks internal/rows",
 	},
 	{name: "neighbor", imports: "internal/kernel internal/parallel internal/ranks internal/rows"},
-	{name: "score", imports: "internal/kernel internal/parallel internal/rows"},
+	{name: "score", imports: "internal/kernel internal/parallel internal/rows internal/textfile"},
 	{name: "internal/trust", imports: "internal/kernel internal/parallel internal/rows internal/spectral"},
 
 	// From views to the inputs of the network, its first anchors and the terms of its loss.
@@ -138,7 +138,7 @@ var arrows = []struct{ name, imports string }{
 			"internal/known internal/linalg internal/meter internal/op internal/outlier internal/parallel internal/plan internal/predict " +
 			"internal/prepare internal/ranks " +
 			"internal/rows internal/safetensors internal/smooth internal/spectral internal/structure internal/train " +
-			"internal/unfold internal/view machine neighbor optim score",
+			"internal/textfile internal/unfold internal/view machine neighbor optim score",
 	},
 
 	// What is built on the root.
@@ -150,7 +150,7 @@ var arrows = []struct{ name, imports string }{
 	{
 		name: "choose",
 		imports: ". internal/information internal/kernel internal/parallel internal/prepare internal/rows internal/smooth " +
-			"internal/spectral internal/view neighbor score",
+			"internal/spectral internal/textfile internal/view neighbor score",
 	},
 
 	// Files of other systems.
@@ -171,7 +171,7 @@ var arrows = []struct{ name, imports string }{
 
 	// What the report needs.
 	{name: "report/internal/tsne", imports: "internal/kernel internal/parallel internal/rows internal/spectral"},
-	{name: "report", imports: ". choose internal/parallel internal/prepare internal/rows internal/structure internal/view report/internal/tsne score"},
+	{name: "report", imports: ". choose internal/parallel internal/prepare internal/rows internal/structure internal/textfile internal/view report/internal/tsne score"},
 	{
 		name: "cmd/largemvc",
 		imports: ". choose comm dataset dataset/parquet dataset/remote dataset/views internal/checkpoint internal/device internal/file internal/kernel " +
@@ -291,7 +291,7 @@ func TestArrowsFindImports(t *testing.T) {
 	}
 }
 
-// TestLineLength holds lines of Go to 130 columns, a tab counting four, so that they can be read side by side.
+// TestLineLength holds lines of Go, and of Markdown except tables and code, to 130 columns. A tab counts four.
 func TestLineLength(t *testing.T) {
 	err := sources(func(file string) error {
 		text, err := os.ReadFile(file)
@@ -307,6 +307,16 @@ func TestLineLength(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, file := range pages(t) {
+		fenced := false
+		for i, line := range strings.Split(read(t, file), "\n") {
+			start := strings.TrimLeft(line, " ")
+			fenced = fenced != strings.HasPrefix(start, "```")
+			if n := utf8.RuneCountInString(line) + 3*strings.Count(line, "\t"); n > 130 && !fenced && !strings.HasPrefix(start, "|") {
+				t.Errorf("%s:%d has %d columns", file, i+1, n)
+			}
+		}
 	}
 }
 

@@ -26,33 +26,41 @@ func TestMain(m *testing.M) {
 func TestLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)\s#]*)(?:#([^)\s]*))?\)`)
 	seen := 0
-	patterns := "*.md docs/*.md studies/*.md studies/results/*.md examples/*/*.md internal/*/*.md tools/*/*.md"
-	for pattern := range strings.FieldsSeq(patterns) {
-		files, err := filepath.Glob(pattern)
-		if err != nil || len(files) == 0 {
-			t.Fatal(pattern, err)
-		}
-		for _, file := range files {
-			for _, m := range link.FindAllStringSubmatch(read(t, file), -1) {
-				if strings.Contains(m[1], "://") {
-					continue
-				}
-				seen++
-				to := file
-				if m[1] != "" {
-					to = filepath.Join(filepath.Dir(file), filepath.FromSlash(m[1]))
-				}
-				if _, err := os.Stat(to); err != nil {
-					t.Errorf("%s: %v", file, err)
-				} else if m[2] != "" && !strings.Contains(headings(read(t, to)), "\n"+m[2]+"\n") {
-					t.Errorf("%s: %s has no heading %q", file, to, m[2])
-				}
+	for _, file := range pages(t) {
+		for _, m := range link.FindAllStringSubmatch(read(t, file), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			seen++
+			to := file
+			if m[1] != "" {
+				to = filepath.Join(filepath.Dir(file), filepath.FromSlash(m[1]))
+			}
+			if _, err := os.Stat(to); err != nil {
+				t.Errorf("%s: %v", file, err)
+			} else if m[2] != "" && !strings.Contains(headings(read(t, to)), "\n"+m[2]+"\n") {
+				t.Errorf("%s: %s has no heading %q", file, to, m[2])
 			}
 		}
 	}
 	if seen < 100 {
 		t.Errorf("%d links", seen)
 	}
+}
+
+// pages returns the Markdown files of the repository.
+func pages(t *testing.T) (files []string) {
+	t.Helper()
+	patterns := "*.md .github/*.md docs/*.md studies/*.md studies/results/*.md examples/*/*.md internal/*/*.md testdata/*/*.md " +
+		"tools/*/*.md"
+	for pattern := range strings.FieldsSeq(patterns) {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatal(pattern, err)
+		}
+		files = append(files, found...)
+	}
+	return files
 }
 
 // TestNamedPages wants every page that code, help, scripts or pages name by its path to exist.

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 func percent(x float64) string {
@@ -60,14 +62,7 @@ func thousandsOf(n uint64) string {
 }
 
 func plural(n int, thing string) string {
-	switch {
-	case n == 1:
-	case strings.HasSuffix(thing, "s"):
-		thing += "es"
-	default:
-		thing += "s"
-	}
-	return thousands(n) + " " + thing
+	return thousands(n) + " " + textfile.Plural(n, thing)
 }
 
 // shade formats a share as a length in a style.

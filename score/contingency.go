@@ -3,6 +3,8 @@ package score
 import (
 	"fmt"
 	"slices"
+
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // Contingency is the table of the number of samples of each class in each cluster. Its rows are the classes and its columns the
@@ -17,7 +19,8 @@ type Contingency struct {
 
 // String returns the sizes of the table.
 func (t *Contingency) String() string {
-	return fmt.Sprintf("%d samples of %d classes in %d clusters", t.samples, len(t.classes), len(t.clusters))
+	return fmt.Sprintf("%s of %s in %s", textfile.Count(t.samples, "sample"), textfile.Count(len(t.classes), "class"),
+		textfile.Count(len(t.clusters), "cluster"))
 }
 
 // cell is a number of samples > 0 in row class and column cluster.

@@ -77,7 +77,7 @@ func (p *picked) String() string {
 	if !p.Clear {
 		sure = "is a guess: no number stands out"
 	}
-	return fmt.Sprintf("chosen among %d to %d on %d samples: %d %s", p.From, p.To, p.Samples, p.Clusters, sure)
+	return fmt.Sprintf("chosen among %d to %d on %s: %d %s", p.From, p.To, count(p.Samples, "sample"), p.Clusters, sure)
 }
 
 // checkAuto refuses -clusters auto and -start careful where not all samples can be fitted several times, or where the number or

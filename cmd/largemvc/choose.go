@@ -125,7 +125,7 @@ func runChoose(ctx context.Context, args []string, stdout, stderr io.Writer) err
 		return err
 	}
 	if o.from = max(o.from, len(o.classNames)); o.to < o.from {
-		return usagef("choose: -to is %d, and the known labels have %d classes", o.to, len(o.classNames))
+		return usagef("choose: -to is %d, and the known labels have %s", o.to, count(len(o.classNames), "class"))
 	}
 	if !o.quiet {
 		_ = say(stderr, &in.reading) // a log that is full or gone is no reason not to try
@@ -238,9 +238,9 @@ func (c *chosen) table(w io.Writer) error {
 	case c.Suggested == 0:
 		fmt.Fprintln(w, "no number can be suggested")
 	case c.Clear:
-		fmt.Fprintf(w, "suggested: %d clusters\n", c.Suggested)
+		fmt.Fprintf(w, "suggested: %s\n", count(c.Suggested, "cluster"))
 	default:
-		fmt.Fprintf(w, "no number stands out; the best guess is %d clusters\n", c.Suggested)
+		fmt.Fprintf(w, "no number stands out; the best guess is %s\n", count(c.Suggested, "cluster"))
 	}
 	for _, r := range c.Reasons {
 		fmt.Fprintf(w, "  %s\n", r)
@@ -254,7 +254,7 @@ func (c *chosen) table(w io.Writer) error {
 		}
 	}
 	if c.Classes != nil {
-		fmt.Fprintf(w, "  the data have %d classes, which were not used\n", *c.Classes)
+		fmt.Fprintf(w, "  the data have %s, not used here\n", count(*c.Classes, "class"))
 	}
 	_, err := fmt.Fprintf(w, "\nloss: lower is better; structure: whether there are clusters, in comparison with "+
 		"noise;\nhalves: agreement (ARI) of the clusters of two halves of the samples; of noise: the same for noise; seeds: of "+

@@ -78,8 +78,8 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 		o.writeSummary(stdout, stderr, in, result, reading),
 	}
 	if ctx.Err() != nil && ended != nil {
-		ended = fmt.Errorf("cancelled after %d of %d epochs; the result is the state after the last "+
-			"one", result.Epochs, result.Config().Epochs)
+		ended = fmt.Errorf("cancelled after %d of %s; the result is the state after the last "+
+			"one", result.Epochs, count(result.Config().Epochs, "epoch"))
 	}
 	return errors.Join(append(failed, ended)...)
 }

@@ -165,7 +165,7 @@ func (o *fitOptions) endedRank(ctx context.Context, rank int, c *largemvc.Cluste
 	case rank > 0:
 		return errQuiet
 	case ctx.Err() != nil || errors.Is(ended, context.Canceled):
-		return fmt.Errorf("cancelled after %d epochs; the result is the state after the last one%s", c.Epochs, o.goOn())
+		return fmt.Errorf("cancelled after %s; the result is the state after the last one%s", count(c.Epochs, "epoch"), o.goOn())
 	case errors.As(ended, &other):
 		return fmt.Errorf("%w%s", ended, o.goOn())
 	}
@@ -258,7 +258,7 @@ func (o *fitOptions) readsAgain() bool { return o.fromDisk || o.trust != "" }
 
 // sayRanks prints what the processes have read, and where the state goes.
 func (o *fitOptions) sayRanks(stderr io.Writer, w world, data *shards) {
-	fmt.Fprintf(stderr, "%d processes, %v\n", w.Size(), w)
+	fmt.Fprintf(stderr, "%s, %v\n", count(w.Size(), "process"), w)
 	for _, v := range data.views {
 		fmt.Fprintf(stderr, "view      %s: %d × %d from %s, in %s\n", v.name, v.rows, v.cols, v.source,
 			count(len(v.parts), "file"))

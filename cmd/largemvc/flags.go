@@ -157,12 +157,20 @@ func (f *flags) help(w io.Writer, about string) error {
 		}
 		fmt.Fprintf(&b, "\n        %s", strings.ReplaceAll(text, "\n", "\n        "))
 		if fl.DefValue != "" {
-			fmt.Fprintf(&b, " (default %s)", fl.DefValue)
+			fmt.Fprintf(&b, " (default %s)", defaultText(fl))
 		}
 		b.WriteByte('\n')
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// defaultText returns the default of a flag for its help. The value default is in quotes.
+func defaultText(f *flag.Flag) string {
+	if f.DefValue == "default" {
+		return `"default"`
+	}
+	return f.DefValue
 }
 
 // choice is a flag.Value with one of a few named values.

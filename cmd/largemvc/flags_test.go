@@ -44,7 +44,7 @@ func TestHelp(t *testing.T) {
 				t.Errorf("%s: -%s is not explained", name, fl.Name)
 			}
 			argument, text := flag.UnquoteUsage(fl)
-			if fl.DefValue != "" && !strings.Contains(stdout, "(default "+fl.DefValue+")") {
+			if fl.DefValue != "" && !strings.Contains(stdout, "(default "+defaultText(fl)+")") {
 				t.Errorf("%s: -%s has no default in the help", name, fl.Name)
 			}
 			if fl.DefValue == "" && fl.Name != "data" && !strings.Contains(text, "default") {
@@ -54,6 +54,9 @@ func TestHelp(t *testing.T) {
 				t.Errorf("%s: -%s does not name its argument", name, fl.Name)
 			}
 		})
+		if strings.Contains(stdout, "default default") {
+			t.Errorf("%s: the help has a default without quotes", name)
+		}
 		if listed < made.fewest {
 			t.Errorf("%s: %d flags", name, listed)
 		}

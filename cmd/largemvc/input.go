@@ -117,7 +117,7 @@ func complete(ctx context.Context, o *fitOptions, in *input) error {
 	}
 	c.Anchors = c.WithDefaults().Anchors
 	if c.Clusters > in.samples {
-		return usagef("fit: -clusters is %d, and there are only %d samples", c.Clusters, in.samples)
+		return usagef("fit: -clusters is %d, and the data have only %s", c.Clusters, count(in.samples, "sample"))
 	}
 	return o.readStart(ctx, in, c.Anchors)
 }

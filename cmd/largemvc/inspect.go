@@ -162,7 +162,7 @@ func (o *inspectOptions) fitCommand(r *dataset.Report, clusters int) string {
 	if o.labels != "" {
 		labels = " -labels " + o.labels
 	}
-	return fmt.Sprintf("fit it with: largemvc fit -data %s -views %s%s -clusters %d -save model.lmvc -out labels.csv\n",
+	return fmt.Sprintf("fit it with: largemvc fit -data %s -views %s%s -clusters %d -save model.safetensors -out labels.csv\n",
 		o.data[0], strings.Join(names, ","), labels, clusters)
 }
 

@@ -29,7 +29,7 @@ func TestInspect(t *testing.T) {
 		}
 	}
 	cells := filepath.Join("..", "..", "dataset", "testdata", "cells.h5ad")
-	command := "fit it with: largemvc fit -data " + cells + " -views X -clusters 10 -save model.lmvc -out labels.csv\n"
+	command := "fit it with: largemvc fit -data " + cells + " -views X -clusters 10 -save model.safetensors -out labels.csv\n"
 	if _, out, _ := runLine("inspect", cells, "-leave-out", "obsm/protein"); !strings.Contains(out, command) {
 		t.Errorf("%s lacks %s", out, command)
 	}
@@ -115,7 +115,8 @@ func TestInspectModel(t *testing.T) {
 	}
 	for _, want := range []string{"30 samples, 4 epochs (epoch limit), seed 9, float32", "X0, 12 features",
 		"3 of sizes 10, 10, 10",
-		"large, 2 layers, 3 anchors, relu\n", "view 1 zscore (9)", `"Seed":9`, "largemvc predict -model " + model} {
+		"LargeMvC-Net, 2 layers, 3 anchors, activation relu\n",
+		"view 1 zscore (9)", `"Seed":9`, "largemvc predict -model " + model} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("%q is missing in\n%s", want, stdout)
 		}

@@ -109,7 +109,8 @@ func (k *knownOptions) reasons(of []string) []string {
 	if k.known == "" {
 		return of
 	}
-	return append(of, fmt.Sprintf("the known labels have %d classes: lower numbers of clusters are not tried", len(k.classNames)))
+	return append(of, fmt.Sprintf("the known labels have %s: lower numbers of clusters are not tried",
+		count(len(k.classNames), "class")))
 }
 
 // classified has the results of the known labels, in JSON.
@@ -176,7 +177,7 @@ func (c *classified) lines() (out []string) {
 	if c == nil {
 		return nil
 	}
-	out = append(out, fmt.Sprintf("%s of %d classes", count(c.Known, "known label"), len(c.Classes)))
+	out = append(out, fmt.Sprintf("%s of %s", count(c.Known, "known label"), count(len(c.Classes), "class")))
 	for k, x := range c.Classes {
 		if k == fewLines {
 			out = append(out, fmt.Sprintf("… (%d more)", len(c.Classes)-k))
@@ -186,7 +187,7 @@ func (c *classified) lines() (out []string) {
 		if x.Known == 1 && c.Known > 2*len(c.Classes) {
 			doubt = "; check the spelling of its one known label"
 		}
-		out = append(out, fmt.Sprintf("%s: %d known, %d samples%s", x.Name, x.Known, x.Samples, doubt))
+		out = append(out, fmt.Sprintf("%s: %d known, %s%s", x.Name, x.Known, count(x.Samples, "sample"), doubt))
 	}
 	for k, x := range c.Suspects {
 		if k == fewLines {

@@ -303,7 +303,7 @@ func TestUsageErrors(t *testing.T) {
 		{"version now", `unexpected argument "now"`},
 		{"help cluster", `unknown command "cluster"`},
 		{"fit -data " + path, "has no labels to count classes in"},
-		{"fit -data " + path + " -clusters 13", "-clusters is 13, and there are only 12 samples"},
+		{"fit -data " + path + " -clusters 13", "-clusters is 13, and the data have only 12 samples"},
 	} {
 		status, stdout, stderr := runLine(strings.Fields(test.args)...)
 		checkFailure(t, test.args, exitUsage, status, stdout, stderr, test.want)

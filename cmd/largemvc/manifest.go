@@ -151,7 +151,7 @@ func writeManifests(ctx context.Context, stdout io.Writer, patterns []string, o 
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(stdout, "%s: %d rows in %s\n", path, total(rows), count(len(files), "file"))
+		fmt.Fprintf(stdout, "%s: %s in %s\n", path, count(total(rows), "row"), count(len(files), "file"))
 	}
 	return nil
 }

@@ -170,7 +170,7 @@ func printModel(w io.Writer, path string) error {
 		line("", "the initial clusters: their score is above the score after the training")
 	}
 	variant, activation := networkOf(&c)
-	line("network", "%s, %s, %s, %v", variant, count(c.Layers, "layer"), count(c.Anchors, "anchor"),
+	line("network", "%s, %s, %s, activation %v", networkNames[variant], count(c.Layers, "layer"), count(c.Anchors, "anchor"),
 		activation)
 	var inputs []string
 	for _, in := range p.Inputs() {

@@ -15,14 +15,23 @@ func asPaper(c *largemvc.Config) {
 	c.PlainReadOut = true
 }
 
-// networkOf says the same of the modules of a fit.
+// networkNames are the names of the paper for the variants of the network, by their names in JSON.
+var networkNames = map[string]string{"large": "LargeMvC-Net", "amvc": "AMvC-Net (without noise)",
+	"rmvc": "RMvC-Net (without noise, fixed anchors)", "fixed": "LargeMvC-Net with fixed anchors"}
+
+// networkOf returns the variant of the network that the modules make, a key of networkNames, and its activation.
 func networkOf(c *largemvc.Config) (variant string, activation largemvc.Activation) {
-	variant = "large"
-	if _, ok := c.Noise.(*largemvc.NoNoise); ok {
-		variant = "amvc"
-	}
-	if _, ok := c.Anchor.(*largemvc.FixedAnchors); ok {
+	_, noNoise := c.Noise.(*largemvc.NoNoise)
+	_, fixed := c.Anchor.(*largemvc.FixedAnchors)
+	switch {
+	case noNoise && fixed:
 		variant = "rmvc"
+	case noNoise:
+		variant = "amvc"
+	case fixed:
+		variant = "fixed"
+	default:
+		variant = "large"
 	}
 	if soft, ok := c.Represent.(*largemvc.SoftThreshold); ok {
 		activation = soft.Activation

@@ -382,8 +382,8 @@ func (p *prediction) table(w io.Writer) error {
 		line("drift", "%s", p.drift())
 	}
 	if p.ACC != nil {
-		line("scores", "ACC %s, NMI %s, ARI %s, purity %s (%d classes)", percent(p.ACC), percent(p.NMI), percent(p.ARI),
-			percent(p.Purity), *p.Classes)
+		line("scores", "ACC %s, NMI %s, ARI %s, purity %s (%s)", percent(p.ACC), percent(p.NMI), percent(p.ARI),
+			percent(p.Purity), count(*p.Classes, "class"))
 	}
 	return t.Flush()
 }

@@ -169,7 +169,7 @@ func TestPredictErrors(t *testing.T) {
 		{path, path, "", "set.npz"},
 		{broken, path, "", "broken"},
 		{model, one, "", "one.npy"},
-		{model, csvFile, "", "1 views, the training had 2: X0 ("},
+		{model, csvFile, "", "1 view, the training had 2: X0 ("},
 		{model, path, "-views X1,X0", "the views are X1, X0, the network was trained on X0, X1"},
 		{model, path, "-views X0,X0", "features"},
 		{model, path, "-out " + folder, "is a folder"},

@@ -24,7 +24,7 @@ func TestRealInspect(t *testing.T) {
 		"synthetic_v73.mat": {"MATLAB v7.3", "200 samples, 2 views, rows are samples", "4 classes", "suggested: no flags",
 			"(-set Neighborhood.Neighbors=none) give -set Preprocess=balanced too"},
 		"BDGP_fea_Per0.5.mat": {"MATLAB v5", "2500 samples, 3 views, columns are samples", "5 classes",
-			"1250 samples are incomplete; 25.3 % of the view rows are absent", "MissingStatus is not used"},
+			"1250 samples without all views; 25.3 % of the view rows are absent", "MissingStatus is not used"},
 	} {
 		status, stdout, stderr := runLine("inspect", filepath.Join(folder, name))
 		if status != exitOK || stderr != "" {

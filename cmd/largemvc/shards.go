@@ -73,7 +73,7 @@ func openShards(ctx context.Context, paths []string, o dataset.Options, alone bo
 	}
 	for _, v := range s.views {
 		if v.rows != s.samples() {
-			return s.closing(fmt.Errorf("%s has %d rows, %s has %d", v.source, v.rows, s.views[0].source, s.samples()))
+			return s.closing(fmt.Errorf("%s has %s, %s has %d", v.source, count(v.rows, "row"), s.views[0].source, s.samples()))
 		}
 	}
 	return s, nil
@@ -154,7 +154,7 @@ func (s *shards) add(ctx context.Context, pattern string, groups [][]string, o d
 		}
 		s.sets, ids = append(s.sets, set), append(ids, set.IDs...)
 		if k > 0 && len(set.Views) != len(s.views)-first {
-			return fmt.Errorf("%s has %d views, %s has %d", files[0], len(set.Views), groups[0][0], len(s.views)-first)
+			return fmt.Errorf("%s has %s, %s has %d", files[0], count(len(set.Views), "view"), groups[0][0], len(s.views)-first)
 		}
 		for i, x := range set.Views {
 			n, d := x.Dims()
@@ -166,7 +166,7 @@ func (s *shards) add(ctx context.Context, pattern string, groups [][]string, o d
 			}
 			v := &s.views[first+i]
 			if d != v.cols {
-				return fmt.Errorf("%s has %d columns, %s has %d", files[0], d, groups[0][0], v.cols)
+				return fmt.Errorf("%s has %s, %s has %d", files[0], count(d, "column"), groups[0][0], v.cols)
 			}
 			if j := differ(x.Features, v.features); j >= 0 {
 				return fmt.Errorf("%s has %s as column %d, %s has %s", files[0], x.Features[j], j, groups[0][0], v.features[j])
@@ -330,7 +330,7 @@ func (v *shardedView) lacks(has *[]bool, n int, of func(k int) int) bool {
 // rows of all, so that all learn the same bits. With missing, rows that are wholly NaN are absent.
 func (s *shards) prepare(ctx context.Context, by []*dataset.Preparation, learn, missing bool) error {
 	if by != nil && len(by) != len(s.views) {
-		return fmt.Errorf("the model has %d views, and %d are given", len(by), len(s.views))
+		return fmt.Errorf("the model has %s, and the data have %d", count(len(by), "view"), len(s.views))
 	}
 	for i, p := range by {
 		v := &s.views[i]

@@ -13,6 +13,7 @@ import (
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/choose"
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/internal/textfile"
 	"github.com/largemvc/largemvc/machine"
 	"github.com/largemvc/largemvc/neighbor"
 	"github.com/largemvc/largemvc/score"
@@ -277,7 +278,7 @@ func (r *summary) table(w io.Writer) error {
 	line := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
 	line("structure", "%s", r.Structure)
 	line("data", "%s", aboutSamples(r.Samples, r.Dims, r.MissingRate))
-	line("network", "%s, %s, %s, %s", r.Variant, count(r.Layers, "layer"), count(r.Anchors, "anchor"),
+	line("network", "%s, %s, %s, activation %s", networkNames[r.Variant], count(r.Layers, "layer"), count(r.Anchors, "anchor"),
 		r.Activation)
 	line("preparation", "preprocessing %s, seed %d, float%d", r.Preprocess, r.Seed, r.Float)
 	line("neighbours", "%s", r.neighbors())
@@ -300,8 +301,8 @@ func (r *summary) table(w io.Writer) error {
 	}
 	r.aboutClusters(line)
 	if r.ACC != nil {
-		line("scores", "ACC %s, NMI %s, ARI %s, purity %s (%d classes)", percent(r.ACC), percent(r.NMI), percent(r.ARI),
-			percent(r.Purity), *r.Classes)
+		line("scores", "ACC %s, NMI %s, ARI %s, purity %s (%s)", percent(r.ACC), percent(r.NMI), percent(r.ARI),
+			percent(r.Purity), count(*r.Classes, "class"))
 	}
 	if r.StartACC != nil {
 		line("at the start", "ACC %s, NMI %s, ARI %s", percent(r.StartACC), percent(r.StartNMI), percent(r.StartARI))
@@ -346,7 +347,11 @@ func (r *summary) aboutClusters(line func(name, format string, args ...any)) {
 
 // aboutSamples describes a data set.
 func aboutSamples(samples int, dims []int, missing float64) string {
-	s := fmt.Sprintf("%d samples, %s, %s features", samples, count(len(dims), "view"), join(dims, " + "))
+	features := join(dims, " + ") + " features"
+	if len(dims) == 1 {
+		features = count(dims[0], "feature")
+	}
+	s := fmt.Sprintf("%s, %s, %s", count(samples, "sample"), count(len(dims), "view"), features)
 	if missing > 0 {
 		s += fmt.Sprintf(", %.1f %% of the view rows absent", 100*missing)
 	}
@@ -361,13 +366,8 @@ func percent(x *float64) string {
 	return fmt.Sprintf("%.1f %%", 100**x)
 }
 
-// count is a number of things.
-func count(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return fmt.Sprintf("%d %s", n, thing)
-}
+// count is textfile.Count.
+func count(n int, thing string) string { return textfile.Count(n, thing) }
 
 // join lists numbers, at most twenty of them.
 func join(x []int, separator string) string {

@@ -17,7 +17,7 @@ const (
 	maxEntry   = 1 << 12  // bytes of what the header says of a tensor
 )
 
-// ErrTruncated says that a file ends before what its header promises.
+// ErrTruncated says that a file has fewer bytes than its header gives.
 var ErrTruncated = errors.New("the file is truncated")
 
 // ErrFormat says that a file does not begin as one of the format does.

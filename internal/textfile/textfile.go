@@ -14,6 +14,20 @@ import (
 	"unicode/utf8"
 )
 
+// Count returns a number with the name of what it counts, in the plural unless n is 1: 1 class, 2 classes.
+func Count(n int, thing string) string { return strconv.Itoa(n) + " " + Plural(n, thing) }
+
+// Plural returns the name of a thing, in the plural unless n is 1.
+func Plural(n int, thing string) string {
+	switch {
+	case n == 1:
+		return thing
+	case strings.HasSuffix(thing, "s"):
+		return thing + "es"
+	}
+	return thing + "s"
+}
+
 // bufferSize is how much of a file is read at a time, in bytes.
 const bufferSize = 1 << 16
 

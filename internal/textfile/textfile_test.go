@@ -99,3 +99,14 @@ func TestPrintable(t *testing.T) {
 		}
 	}
 }
+
+func TestCount(t *testing.T) {
+	for want, got := range map[string]string{
+		"1 view": Count(1, "view"), "0 views": Count(0, "view"), "1 class": Count(1, "class"),
+		"2 classes": Count(2, "class"), "3 processes": Count(3, "process"),
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

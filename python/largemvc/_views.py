@@ -127,7 +127,7 @@ def read(views: Any, names: Sequence[str] | None = None, dims: Sequence[int] | N
         views, given = list(views), [f"view_{v}" for v in range(len(views))]
     given = given if names is None else list(names)
     if len(views) != len(given):
-        raise ValueError(f"{len(views)} views are given, and the training had {len(given)}: {given}")
+        raise ValueError(f"got {len(views)} view{'s' * (len(views) != 1)}, and the training had {len(given)}: {given}")
     if all(x is None for x in views):
         raise ValueError("no view is given")
     parts = [(None, None, None) if x is None else _one(x, name) for x, name in zip(views, given)]

@@ -251,7 +251,7 @@ class Forms(Case):
             with self.subTest(want), self.assertRaisesRegex(ValueError, want):
                 LargeMVC(3).set_params(**settings).fit([self.a, self.b])
         m = self.model({"a": self.a, "b": self.b})
-        for views, want in (([self.a], "1 views are given"), ({"a": self.a}, "in the training they were"),
+        for views, want in (([self.a], "got 1 view, and"), ({"a": self.a}, "in the training they were"),
                             ([self.a, self.a], 'view "b" has 8 features'), ([self.a, bad], 'view "b", row 7, column 2')):
             with self.subTest(want), self.assertRaisesRegex(ValueError, want):
                 m.predict(views)
@@ -295,7 +295,7 @@ class Models(Case):
             self.assertIs(same, m)
             for i in range(5):
                 self.assertEqual(m.predict([self.a[i:i + 1], self.b[i:i + 1]]), want[i])
-            with self.assertRaisesRegex(ValueError, "1 views are given"):
+            with self.assertRaisesRegex(ValueError, "got 1 view, and"):
                 m.predict([self.a])
             np.testing.assert_array_equal(m.assign([self.a, self.b]).labels, want)
             self.assertEqual(sorted(x.name for x in next(self.tmp.iterdir()).iterdir()), ["model.safetensors"])

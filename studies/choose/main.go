@@ -28,6 +28,7 @@ import (
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/choose"
 	"github.com/largemvc/largemvc/examples/synthetic"
+	"github.com/largemvc/largemvc/internal/textfile"
 	"github.com/largemvc/largemvc/studies/internal/sets"
 	"github.com/largemvc/largemvc/studies/internal/viz"
 )
@@ -95,7 +96,7 @@ func run(ctx context.Context, path string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "suggested: %d clusters\n", choices.Suggested)
+	fmt.Fprintf(w, "suggested: %s\n", textfile.Count(choices.Suggested, "cluster"))
 	if err := draw(choices).Save(path); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/internal/textfile"
 	"github.com/largemvc/largemvc/studies/internal/presets"
 	"github.com/largemvc/largemvc/studies/internal/tables"
 	"github.com/largemvc/largemvc/studies/internal/viz"
@@ -101,5 +102,5 @@ func compared(g tables.Grid, row, other int) string {
 			below++
 		}
 	}
-	return fmt.Sprintf("ACC is higher on %d of %d sets and lower on %d", above, len(g.Rows[row].Cells)-1, below)
+	return fmt.Sprintf("ACC is higher on %d of %s and lower on %d", above, textfile.Count(len(g.Rows[row].Cells)-1, "set"), below)
 }

@@ -56,7 +56,7 @@ func (s *study) publish(p page) error {
 	fmt.Fprintf(&b, "# %s\n\n%s\n\n", p.title, s.protocolText())
 	p.write(&b, "")
 	s.pages = append(s.pages, p)
-	return work.WriteWhole(s.path(p.name+".md"), []byte(b.String()))
+	return work.WriteWhole(s.path(p.name+".md"), []byte(tables.Wrap(b.String())))
 }
 
 // write writes the page without its title; what it refers to is in the folder.
@@ -138,5 +138,5 @@ func (s *study) whole() error {
 			}
 		}
 	}
-	return work.WriteWhole(s.page, []byte(strings.TrimRight(b.String(), "\n")+"\n"))
+	return work.WriteWhole(s.page, []byte(tables.Wrap(strings.TrimRight(b.String(), "\n")+"\n")))
 }

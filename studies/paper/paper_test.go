@@ -99,7 +99,7 @@ func TestExperiments(t *testing.T) {
 			t.Fatal(err)
 		}
 		content := s.pages[len(s.pages)-1]
-		if !strings.Contains(string(page), content.caption) || !strings.Contains(string(page), "Against the paper") {
+		if !strings.Contains(string(page), tables.Wrap(content.caption)) || !strings.Contains(string(page), "Against the paper") {
 			t.Errorf("%s: the page lacks its protocol", e.name)
 		}
 		if len(content.tables)+len(content.figures) == 0 {

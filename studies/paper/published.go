@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/largemvc/largemvc/internal/textfile"
 	"github.com/largemvc/largemvc/studies/internal/sets"
 	"github.com/largemvc/largemvc/studies/internal/tables"
 )
@@ -93,8 +94,8 @@ func beside(chosen []*sets.Set, methods []row, got [][][]scores) (tables.Grid, s
 			continue
 		}
 		if d.N != p.samples || len(d.Views) != p.views {
-			text += fmt.Sprintf(" %s has %d samples in %d views; the paper's %s has %d in %d, so it is not compared.",
-				d.Name, d.N, len(d.Views), p.name, p.samples, p.views)
+			text += fmt.Sprintf(" %s has %s in %s; the paper's %s has %d in %d, so it is not compared.",
+				d.Name, textfile.Count(d.N, "sample"), textfile.Count(len(d.Views), "view"), p.name, p.samples, p.views)
 			continue
 		}
 		for k, m := range methods {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/internal/textfile"
 	"github.com/largemvc/largemvc/studies/internal/baseline"
 	"github.com/largemvc/largemvc/studies/internal/sets"
 	"github.com/largemvc/largemvc/studies/internal/tables"
@@ -251,16 +252,17 @@ const tableNotes = "The paper's figures measure something else than these: its c
 	"sets that may be among these (`studies/quality` names them): its figures are optimistic as far as they are."
 
 func (s *study) tableCaption(kept int) string {
-	text := fmt.Sprintf("ACC of each set in %%, and the means of three measures over the sets; %d draws. ", s.draws)
+	text := fmt.Sprintf("ACC of each set in %%, and the means of three measures over the sets; %s. ", textfile.Count(s.draws, "draw"))
 	text += fmt.Sprintf("*Time* is processor time, all threads together, in that of the trained paper preset: the geometric "+
 		"mean over the "+
 		"sets. NMI, ARI, seconds and deviations over the draws are in the data of each set. The default preset gave its "+
 		"start back, "+
-		"as it does where a test without labels finds the trained network no better, in %d of its %d runs. "+
+		"as it does where a test without labels finds the trained network no better, in %d of its %s. "+
 		"**Best** and <u>second</u> of each column are marked; label-picked rows are out of that comparison. "+
 		"**Samples standardised** are methods with the standardisation of the paper preset in place of their own. AIMC needs "+
 		"columns of mean 0: its centres have norm 1, and all samples near a common mean get one of them. "+
-		"Settings of the other methods, which are written from their papers and none of them tuned: ", kept, len(s.sets)*s.draws)
+		"Settings of the other methods, which are written from their papers and none of them tuned: ", kept,
+		textfile.Count(len(s.sets)*s.draws, "run"))
 	var settings []string
 	for _, m := range baseline.Methods() {
 		settings = append(settings, fmt.Sprintf("**%s** (%s): %s", m.Name, m.Source, m.Settings))

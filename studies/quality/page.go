@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/largemvc/largemvc/internal/textfile"
 	"github.com/largemvc/largemvc/studies/internal/sets"
 	"github.com/largemvc/largemvc/studies/internal/tables"
 	"github.com/largemvc/largemvc/studies/internal/work"
@@ -41,13 +42,13 @@ func (s *study) publish(r *results) error {
 	if err := s.writeJSON(r, groups); err != nil {
 		return err
 	}
-	return work.WriteWhole(s.page, []byte(b.String()))
+	return work.WriteWhole(s.page, []byte(tables.Wrap(b.String())))
 }
 
 // caption says how the figures came about.
 func (s *study) caption(r *results) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d draws", s.draws)
+	fmt.Fprintf(&b, "%s", textfile.Count(s.draws, "draw"))
 	for _, d := range r.sets {
 		if d.N >= largeSet && s.draws > s.largeDraws {
 			fmt.Fprintf(&b, " (%d for sets of %d samples and more)", s.largeDraws, largeSet)

@@ -105,7 +105,7 @@ func (f *File) superblock() error {
 	}
 	// The end is stored as an absolute address by some writers and behind the user block by others.
 	if end != undefined && end > uint64(f.size+f.base) {
-		return fmt.Errorf("is truncated: it promises %d bytes and has %d", end, f.size+f.base)
+		return fmt.Errorf("is truncated: it should have %d bytes, and has %d", end, f.size+f.base)
 	}
 	return nil
 }

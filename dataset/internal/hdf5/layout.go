@@ -156,7 +156,7 @@ func (l *chunkList) check() error {
 	slices.SortFunc(l.refs, func(a, b chunkRef) int { return cmp.Compare(a.addr, b.addr) })
 	for i, c := range l.refs {
 		if c.addr > uint64(l.f.size) || c.size > uint64(l.f.size)-c.addr {
-			return fmt.Errorf("promises a chunk of %d bytes in a file of %d", c.size, l.f.size)
+			return fmt.Errorf("has a chunk of %d bytes that ends beyond the file (%d bytes)", c.size, l.f.size)
 		}
 		if i > 0 && c.addr < l.refs[i-1].addr+l.refs[i-1].size {
 			return errors.New("is damaged (two chunks share bytes of the file)")
@@ -259,7 +259,7 @@ func (n *numbering) add(list *chunkList, k int, c chunkRef) error {
 // addAll adds the chunks of a dataset that lie one after the other.
 func (n *numbering) addAll(list *chunkList, addr, size uint64) error {
 	if size == 0 || uint64(n.total) > uint64(list.f.size)/size {
-		return fmt.Errorf("promises %d chunks of %d bytes in a file of %d", n.total, size, list.f.size)
+		return fmt.Errorf("should have %d chunks of %d bytes, in a file of %d bytes", n.total, size, list.f.size)
 	}
 	for k := range n.total {
 		if err := n.add(list, k, chunkRef{addr: addr + uint64(k)*size, size: size}); err != nil {

@@ -115,7 +115,7 @@ func (f *File) data(o *Object) (*chunkList, error) {
 	switch l := &o.layout; l.class {
 	case compact:
 		if int64(len(l.data)) < want {
-			return nil, fmt.Errorf("promises %d bytes and holds %d", want, len(l.data))
+			return nil, fmt.Errorf("should have %d bytes, and holds %d", want, len(l.data))
 		}
 		o.stored = &stored{want, 0}
 		return list, nil
@@ -125,7 +125,7 @@ func (f *File) data(o *Object) (*chunkList, error) {
 			return list, nil
 		}
 		if uint64(want) > l.size || l.addr > uint64(f.size) || uint64(want) > uint64(f.size)-l.addr {
-			return nil, fmt.Errorf("promises %d bytes in a file of %d", want, f.size)
+			return nil, fmt.Errorf("should have %d bytes, and its place in the file (of %d bytes) has fewer", want, f.size)
 		}
 		o.stored = &stored{want, 0}
 		return list, nil
@@ -138,7 +138,8 @@ func (f *File) data(o *Object) (*chunkList, error) {
 	full := uint64(o.chunkBytes())
 	for _, c := range list.refs {
 		if full/maxDeflate > c.size {
-			return nil, fmt.Errorf("promises chunks of %d bytes from %d compressed ones", full, c.size)
+			return nil, fmt.Errorf("should have a chunk of %d bytes from %d compressed bytes, more than any compression gives",
+				full, c.size)
 		}
 		s.bytes += int64(c.size)
 	}

@@ -2,7 +2,7 @@
 // matrices and cells, compressed or not, in either byte order. Everything else is listed and skipped.
 //
 // [List] looks at the head of every variable, and walks through those that are cells; [File.Read] then hands over the elements
-// of one part. What a compressed variable promises may be missing from the file, but is in proportion to what is there.
+// of one part. The size that a compressed variable gives may exceed the file, but is in proportion to its compressed bytes.
 package mat5
 
 import (
@@ -61,7 +61,7 @@ const (
 	maxDims   = 32
 
 	maxDeflate   = 1040 // more than that no compression gives
-	plainDeflate = 32   // of numbers that are no bomb; what promises more is proven before memory is taken for it
+	plainDeflate = 32   // of common numbers; a larger one is read once before memory is taken for it
 )
 
 // Part is the place of one data element in the bytes of its variable.
@@ -84,7 +84,7 @@ type Array struct {
 	Cells   []*Array // of a cell, in column-major order
 	Fields  []string // names, of a structure
 	Data    Part     // numbers; of a sparse matrix, the row of each value
-	Proven  bool     // what it promises is in the file, or in proportion to what is
+	Proven  bool     // its elements are in the file, or in proportion to its compressed bytes
 	top     int      // index of the variable it belongs to
 	end     int64    // in the bytes of its variable
 	whole   bool     // it is the variable
@@ -139,7 +139,7 @@ func List(r io.ReaderAt, size int64, lim *budget.Budget) (*File, error) {
 		}
 		kind, n := f.order().Uint32(tag[:]), int64(f.order().Uint32(tag[4:]))
 		if n > size-at-8 {
-			return nil, fmt.Errorf("is truncated: a variable at byte %d promises %d bytes and %d follow", at, n, size-at-8)
+			return nil, fmt.Errorf("is truncated: the variable at byte %d should have %d bytes, and %d follow", at, n, size-at-8)
 		}
 		if kind != miMatrix && kind != miCompressed {
 			return nil, fmt.Errorf("has an unknown element of type %d at byte %d", kind, at)
@@ -184,7 +184,8 @@ func (f *File) listTop(k int) error {
 			return fmt.Errorf("has a compressed element of type %d, not an array", kind)
 		}
 		if n/maxDeflate > t.size {
-			return fmt.Errorf("is damaged (a variable promises %d bytes from %d compressed ones)", n, t.size)
+			return fmt.Errorf("is damaged (a variable should have %d bytes from %d compressed bytes, more than any "+
+				"compression gives)", n, t.size)
 		}
 		size = n
 	}

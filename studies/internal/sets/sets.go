@@ -17,6 +17,7 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // Set is a data set with its classes, in the forms for the network and for other methods.
@@ -97,7 +98,7 @@ func (d *Set) Shape() string {
 	for v, m := range d.Values {
 		widths[v] = fmt.Sprint(m.D)
 	}
-	return fmt.Sprintf("%d samples, views of %s, %d classes", d.N, strings.Join(widths, "/"), d.Classes)
+	return fmt.Sprintf("%s, views of %s, %s", textfile.Count(d.N, "sample"), strings.Join(widths, "/"), textfile.Count(d.Classes, "class"))
 }
 
 // About is the part of a work's key that identifies the set: its name and shape.

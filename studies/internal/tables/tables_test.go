@@ -36,3 +36,21 @@ func TestCSV(t *testing.T) {
 		t.Errorf("%s, want %s", data, want)
 	}
 }
+
+func TestWrap(t *testing.T) {
+	long := strings.Repeat("word ", 25)
+	table := "| " + long + long + "|"
+	for _, test := range [][2]string{
+		{"short\nlines", "short\nlines"},
+		{table + "\n\n```\n" + long + long + "\n```", table + "\n\n```\n" + long + long + "\n```"},
+		{long + "of `code in blanks` and\nmore", long + "of\n`code in blanks` and more"},
+		{"- short\n- " + long + "[a link](to it), " + long + "1. more", "- short\n- " + strings.TrimSpace(long) + "\n  [a link](to it), " +
+			strings.Repeat("word ", 21) + "word\n  word word word 1. more"},
+		{long + "and 1. no item", strings.TrimSpace(long) + "\nand 1. no item"},
+	} {
+		got := Wrap(test[0])
+		if got != test[1] || Wrap(got) != got {
+			t.Errorf("Wrap(%q) = %q, want %q", test[0], got, test[1])
+		}
+	}
+}
