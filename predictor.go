@@ -337,7 +337,7 @@ type request struct {
 
 // fittedNetwork is a trained network in its own arithmetic.
 type fittedNetwork interface {
-	// assign runs samples through preprocessing, layers and clusters, fills the slices that out has, and sets what p was asked for.
+	// assign runs samples through preprocessing, layers and clusters, fills the slices of out, and sets what p was asked for.
 	assign(ctx context.Context, r *request, p *Predictor, out *Assignments) error
 	// label fills samples from lo on, of n in all, with their labels, representation and trust.
 	label(ctx context.Context, r *request, lo, n int, out *labelled) error

@@ -187,7 +187,7 @@ func TestJoinErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantError(t, r.Problem, "lacks 1 of the 3", "p3")
-		if !strings.Contains(r.String(), "1 rows (p9)") {
+		if !strings.Contains(r.String(), "1 row (p9)") {
 			t.Error(r)
 		}
 	}

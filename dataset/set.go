@@ -48,7 +48,8 @@ type CSR struct {
 
 // String says how many samples, views, features and classes there are.
 func (s *Set) String() string {
-	text := fmt.Sprintf("%s: %s, views of %d features", cmp.Or(s.Name, "data set"), textfile.Count(s.Samples(), "sample"), s.Dims())
+	text := fmt.Sprintf("%s: %s, views of %d features", cmp.Or(s.Name, "data set"), textfile.Count(s.Samples(), "sample"),
+		s.Dims())
 	if s.Labels != nil {
 		text += ", " + textfile.Count(s.Classes(), "class")
 	}

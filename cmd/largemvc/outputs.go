@@ -275,8 +275,8 @@ func (o *output) write(stdout io.Writer, encode func(io.Writer) error, save func
 }
 
 // saveAll writes some outputs at once. Files take their names when all are complete. Of the outputs that are no files (standard
-// output, pipes) the first gets its bytes at once. The others get them when it is complete, one after the other, because a program
-// may read them one after the other.
+// output, pipes) the first gets its bytes at once. The others get them when it is complete, one after the other, because a
+// program may read them one after the other.
 func saveAll(stdout io.Writer, outputs []*output, write func(to []io.Writer) error) error {
 	var paths []string
 	var streams []int
