@@ -84,7 +84,7 @@ func checkOutputs(command string, stdout io.Writer, outputs []*output, inputs ma
 			continue
 		}
 		for _, other := range outputs[:i] {
-			if o.same(other) {
+			if o.same(other) || standsFor(o.path, other.path) || standsFor(other.path, o.path) {
 				return usagef("%s: -%s and -%s would both write %s", command, other.flag, o.flag, o.path)
 			}
 		}
@@ -202,6 +202,21 @@ func samePlace(a, b string) bool {
 	return err == nil && os.SameFile(da, db)
 }
 
+// standsFor reports whether the file that a process writes for a path with %d may be another path.
+func standsFor(pattern, path string) bool {
+	if !isPattern(pattern) || path == "" {
+		return false
+	}
+	for i := range len(path) {
+		for j := i; j < len(path) && '0' <= path[j] && path[j] <= '9'; j++ {
+			if samePlace(strings.Replace(pattern, "%d", path[i:j+1], 1), path) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // checkInput refuses an output that is a file which is read, or that lies among the data of a folder.
 func (o *output) checkInput(command, name, path string) error {
 	if path == standard || o.path == standard {
@@ -211,7 +226,7 @@ func (o *output) checkInput(command, name, path string) error {
 	if err != nil {
 		return nil // the reader says so
 	}
-	if o.info != nil && os.SameFile(o.info, info) {
+	if o.info != nil && os.SameFile(o.info, info) || standsFor(o.path, path) {
 		return usagef("%s: -%s %s would overwrite what -%s reads", command, o.flag, o.path, name)
 	}
 	if !info.IsDir() || !dataset.IsDataName(filepath.Base(o.path)) {

@@ -75,6 +75,12 @@ func TestOutputsOverInputs(t *testing.T) {
 	if err := os.Mkdir(views, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	parts := in("x-%d.npz") // the number of a part in -data, of a process in -out
+	for _, k := range []int{0, 1} {
+		if err := os.WriteFile(numbered(parts, k), []byte(contents(t, path)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 	before := contents(t, path)
 	for _, c := range append(links, []refused{
 		{"fit -data " + path + " -out " + path, "-out"},
@@ -85,6 +91,11 @@ func TestOutputsOverInputs(t *testing.T) {
 		{"fit -data " + path + " -out " + in("a") + " -save " + in("views/../a"), "would both write"},
 		{"fit -data " + path + " -save " + in("a") + " -checkpoint " + in("a"), "would both write"},
 		{"fit -data " + path + " -out - -save -", "would both write"},
+		{"fit -mpi -clusters 3 -data " + parts + " -out " + parts, "overwrite what -data reads"},
+		{"fit -mpi -clusters 3 -data " + in("x-1.npz") + " -trust " + parts, "overwrite what -data reads"},
+		{"fit -mpi -clusters 3 -data " + path + " -out " + in("p-%d.csv") + " -trust " + in("p-12.csv"), "would both write"},
+		{"fit -mpi -clusters 3 -data " + path + " -out " + in("p-0.csv") + " -trust " + in("p-%d.csv"), "would both write"},
+		{"predict -mpi -model " + model + " -data " + parts + " -out " + parts, "overwrite what -data reads"},
 		{"fit -data " + path + " -out - -json", "-json writes to standard output too"},
 		{"fit -data " + path + " -checkpoint -", "checkpoint cannot be written to standard output"},
 		{"fit -data " + views + " -out " + in("views/result.csv"), "is in the folder"},
