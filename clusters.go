@@ -45,7 +45,7 @@ func (c *Clustering) setNotes(group *ranks.Group, views []view.View) error {
 	}
 	for v, count := range c.leftOut {
 		if count > 0 {
-			c.Notes = append(c.Notes, fmt.Sprintf("%s: left out are %d of %s, constant over the samples",
+			c.Notes = append(c.Notes, fmt.Sprintf("%s: left out: %d of %s, constant over the samples",
 				views[v].Label(v), count, textfile.Count(views[v].Cols, "feature")))
 		}
 	}

@@ -461,8 +461,8 @@ func TestConstantColumns(t *testing.T) {
 				t.Errorf("%s, %s: other clusters, or loss %v, without constant columns %v", name, kind,
 					got.Loss[len(got.Loss)-1], want.Loss[len(want.Loss)-1])
 			}
-			const first = "view 0: left out are 3 of 11 features, constant over the samples"
-			const second = "view 1: left out are 3 of 27 features, constant over the samples"
+			const first = "view 0: left out: 3 of 11 features, constant over the samples"
+			const second = "view 1: left out: 3 of 27 features, constant over the samples"
 			if !slices.Contains(got.Notes, first) || !slices.Contains(got.Notes, second) ||
 				strings.Contains(strings.Join(want.Notes, " "), "constant") {
 				t.Errorf("%s, %s: the notes are %q and %q", name, kind, got.Notes, want.Notes)

@@ -26,7 +26,7 @@ func matchFeatures(model *largemvc.Predictor, set *dataset.Set, match bool) erro
 			if extra := len(view.Features) - len(trained); extra > 0 {
 				set.Reading.Notes = append(
 					set.Reading.Notes,
-					fmt.Sprintf("%s: left out are %s that the model does not have", view.Name, count(extra, "feature")),
+					fmt.Sprintf("%s: left out: %s that the model does not have", view.Name, count(extra, "feature")),
 				)
 			}
 			if !slices.Equal(view.Features, trained) {
