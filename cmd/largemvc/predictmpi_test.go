@@ -112,8 +112,8 @@ func TestPredictRanks(t *testing.T) {
 // have the bytes of rows that are in memory.
 func TestPredictBlocks(t *testing.T) {
 	t.Chdir(t.TempDir())
-	const n = 40_000 // a block has 16,384
-	writeHoles(t, ".", 0.1, n, 700, 1, 39_299)
+	const n = 20_000 // a block has 16,384
+	writeHoles(t, ".", 0.1, n, 700, 1, 19_299)
 	run := func(line string) {
 		t.Helper()
 		if status, _, stderr := runLine(strings.Fields(line)...); status != exitOK {
@@ -122,12 +122,12 @@ func TestPredictBlocks(t *testing.T) {
 	}
 	run("fit x0.npy x1.npy -missing-rows -clusters 4 -epochs 2 -quiet -save model -set FitSamples=150")
 	const files = " -embedding W.h.csv -memberships W.m.npy -trust W.t.csv -out W.csv"
-	const swapped = " -embedding W.h.npy -memberships W.m.csv -rows 0:40000"
+	const swapped = " -embedding W.h.npy -memberships W.m.csv -rows 0:20000"
 	for _, flags := range []string{files, swapped} {
 		of := func(who string) string {
 			return " -model model -missing-rows -quiet" + strings.ReplaceAll(flags, "W", who)
 		}
-		run("predict x0.npy x1.npy" + strings.TrimSuffix(of("all"), " -rows 0:40000"))
+		run("predict x0.npy x1.npy" + strings.TrimSuffix(of("all"), " -rows 0:20000"))
 		run("predict x0.npy x1.npy -from-disk" + of("disk"))
 		_ = predictThreads(t, 3, "-mpi -data x0-%d.npy -data x1.npy"+of("ranks"))
 		_ = predictThreads(t, 2, "-mpi -data x0-%d.npy -data x1.npy"+of("%d"))
