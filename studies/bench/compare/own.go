@@ -89,7 +89,7 @@ func runOwn(args []string) error {
 	name := f.String("row", "", "the row")
 	f.StringVar(&r.data, "data", "", "folder with mnist3v.npz and msrcv1.npz")
 	f.IntVar(&r.rows, "rows", 200000, "rows of the made data")
-	f.IntVar(&r.epochs, "epochs", 0, "epochs of whole fits; 0: those of their presets")
+	f.IntVar(&r.epochs, "epochs", 0, "epochs of whole fits; 0: as their presets have")
 	f.IntVar(&r.done, "done", 0, "epochs that row presets does of each preset; further ones are added in proportion; 0: all")
 	profile := f.String("profile", "", "write a profile of the processor's time, for runtime/pprof, into this `file`")
 	if err := f.Parse(args); err != nil {

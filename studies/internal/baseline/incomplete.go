@@ -38,7 +38,7 @@ func IncompleteMethods() []IncompleteMethod {
 
 const (
 	donors      = 10
-	knnSettings = "samples standardised per view, unit norm; absent rows are the mean of those of the 10 nearest samples that " +
+	knnSettings = "samples standardised per view, unit norm; absent rows are the mean row of the 10 nearest samples that " +
 		"have the view, by the mean squared distance over the views that both have; 10 k-means++ starts"
 )
 
@@ -131,8 +131,8 @@ func meanOfDonors(row []float32, b *block, near []donor, has func(sample int) bo
 const (
 	opimcAlpha    = 0.01
 	opimcStarts   = 10
-	opimcSettings = "samples standardised per view, unit norm; all samples in one chunk, α = 0.01, 10 random starts, of which " +
-		"the lowest objective is kept"
+	opimcSettings = "samples standardised per view, unit norm; all samples in one chunk, α = 0.01, the best of 10 random " +
+		"starts by the objective"
 )
 
 // OPIMC is one-pass incomplete multi-view clustering (M. Hu and S. Chen, AAAI 2019), with all samples in one chunk:
