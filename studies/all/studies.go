@@ -36,7 +36,7 @@ var studies = []study{
 	{"structure-noise", "./structure -draws 2 -first 300", nil},
 	{"structure-sets", "./structure -draws 3 -first 20 -limit 10000 -data DATA", nil},
 	{"known", "./known -data DATA -draws 3 -only " + ofKnown, nil},
-	{"choose", "./choose -data DATA -draws 0,1,2 -out OUT/choose.svg", nil},
+	{"choose", "./choose -data DATA -draws 3", nil},
 	{"choose-starts", "./choose -data DATA -starts -draws 0,1,2", nil},
 	{"confidence-sets", "./confidence -data DATA -digits 10000 -first 1", nil},
 	{"protocol", "./paper protocol -data DATA -out OUT -sets " + eleven + "," + seventeen, []string{"protocol.md"}},
