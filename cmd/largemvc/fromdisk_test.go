@@ -213,16 +213,21 @@ type countedRows struct {
 	x      []float32
 	d      int
 	values *atomic.Int64
+	stop   func() // is called when the last row is read; nil: nothing is
 }
 
 func (c *countedRows) Dims() (n, d int) { return len(c.x) / c.d, c.d }
 
 func (c *countedRows) ReadRows(_ context.Context, first int, dst []float32) error {
 	c.values.Add(int64(copy(dst, c.x[first*c.d:])))
+	if c.stop != nil && first*c.d+len(dst) == len(c.x) {
+		c.stop()
+	}
 	return nil
 }
 
-// TestPredictReadsOnce: predict reads the rows once for all files together, in one process and in three.
+// TestPredictReadsOnce: predict reads the rows once for all files together, in one process and in three. If it is cancelled in the
+// middle, the files stay as they were.
 func TestPredictReadsOnce(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const n = 20_000 // a block has at most 16,384
@@ -231,41 +236,75 @@ func TestPredictReadsOnce(t *testing.T) {
 		"FitSamples=150")...); status != exitOK {
 		t.Fatal(stderr)
 	}
-	for _, size := range []int{1, 3} {
-		var values atomic.Int64
-		var ranks sync.WaitGroup
-		for _, c := range comm.Local(size) {
-			w := &threads{Comm: c}
-			ranks.Go(func() {
-				o := &predictOptions{modelOptions: modelOptions{model: "model"}, out: "l.csv", embedding: "h.npy",
-					members: "m.npy", trust: "t.csv"}
-				files := &predictOutputs{labels: output{path: o.out}, embedding: output{path: o.embedding},
-					memberships: output{path: o.members}, trust: output{path: o.trust}}
-				in := &input{samples: n, names: []string{"x0", "x1"}}
-				model, _, err := o.modelOfRows()
-				own, wrong := in.share(w, rowRange{})
-				for v, d := range []int{9, 6} {
-					in.views = append(in.views, largemvc.RowsView(&countedRows{all[v][own.lo*d : own.hi*d], d, &values}))
-				}
-				if err = errors.Join(err, wrong); err == nil {
-					err = o.writeFiles(t.Context(), o.rowFiles(t.Context(), files, model, in), model,
-						&prediction{ClusterSizes: make([]int, model.Clusters)},
-						ownRows{in, w, own, progress.New(io.Discard, "")}, io.Discard)
-				}
-				if err != nil {
-					t.Error(err)
-					w.Abort(err)
-				}
-			})
+	var values atomic.Int64
+	predict := func(ctx context.Context, w world, stop func()) error {
+		o := &predictOptions{modelOptions: modelOptions{model: "model"}, out: "l.csv", embedding: "h.npy",
+			members: "m.npy", trust: "t.csv"}
+		files := &predictOutputs{labels: output{path: o.out}, embedding: output{path: o.embedding},
+			memberships: output{path: o.members}, trust: output{path: o.trust}}
+		in := &input{samples: n, names: []string{"x0", "x1"}}
+		model, _, err := o.modelOfRows()
+		own, wrong := in.share(w, rowRange{})
+		for v, d := range []int{9, 6} {
+			in.views = append(in.views, largemvc.RowsView(&countedRows{all[v][own.lo*d : own.hi*d], d, &values, stop}))
 		}
-		ranks.Wait()
+		if err = errors.Join(err, wrong); err != nil {
+			return err
+		}
+		return o.writeFiles(ctx, o.rowFiles(ctx, files, model, in), model, &prediction{ClusterSizes: make([]int, model.Clusters)},
+			ownRows{in, w, own, progress.New(io.Discard, "")}, io.Discard)
+	}
+	for _, size := range []int{1, 3} {
+		values.Store(0)
+		errs := make([]error, size)
+		together := func(ctx context.Context, stop func()) error {
+			var ranks sync.WaitGroup
+			for r, c := range comm.Local(size) {
+				w := &threads{Comm: c}
+				ranks.Go(func() {
+					if errs[r] = predict(ctx, w, stop); errs[r] != nil {
+						w.Abort(errs[r])
+					}
+				})
+			}
+			ranks.Wait()
+			return errors.Join(errs...)
+		}
+		if err := together(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
 		if got := values.Load(); got != n*(9+6) {
 			t.Errorf("%d processes read %d values, want %d", size, got, n*(9+6))
 		}
-		if lines := strings.Count(contents(t, "l.csv"), "\n"); lines != n+1 {
+		written := contents(t, "l.csv")
+		if lines := strings.Count(written, "\n"); lines != n+1 {
 			t.Errorf("%d processes write %d lines", size, lines)
 		}
+		if err := os.WriteFile("l.csv", []byte("old"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		before := fileNames(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		if err := together(ctx, cancel); !errors.Is(err, context.Canceled) {
+			t.Errorf("%d processes that are cancelled return %v", size, err)
+		}
+		if after := fileNames(t); contents(t, "l.csv") != "old" || !slices.Equal(before, after) {
+			t.Errorf("%d processes that are cancelled leave %v, before %v", size, after, before)
+		}
 	}
+}
+
+// fileNames returns the names of the files in the working directory.
+func fileNames(t *testing.T) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
 }
 
 // TestPredictLeavesNoFile: if one of the files of predict cannot be written, the others stay as they were.
@@ -279,18 +318,14 @@ func TestPredictLeavesNoFile(t *testing.T) {
 	if err := os.WriteFile("h.npy", []byte("old"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	before, err := os.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := fileNames(t)
 	// A model without a judgement has no memberships.
 	status, _, stderr := runLine(strings.Fields("predict x0.npy x1.npy -from-disk -model model -quiet -out l.csv " +
 		"-embedding h.npy -memberships m.npy -trust t.csv")...)
 	if status != exitError || !strings.Contains(stderr, "did not judge") {
 		t.Errorf("status %d, %s", status, stderr)
 	}
-	after, err := os.ReadDir(".")
-	if err != nil || len(after) != len(before) || contents(t, "h.npy") != "old" {
-		t.Errorf("%v, %v: files are left: %v", err, before, after)
+	if after := fileNames(t); !slices.Equal(before, after) || contents(t, "h.npy") != "old" {
+		t.Errorf("%v, and before %v", after, before)
 	}
 }
