@@ -1,5 +1,6 @@
 // Command all runs the studies behind the tables and figures of the documents, in one state of the code. It keeps the output of each
-// below a line with the commit and the command. After a stop it leaves out the studies whose output has the commit.
+// below a line with the commit and the command, and the files that it writes in a folder of its name. After a stop it leaves out the
+// studies whose output has the commit.
 //
 //	go run -C studies ./all -data FOLDER,FOLDER          # -only NAMES runs some
 //	go run -C studies ./all -data FOLDER -spot           # half a minute; fails if a digit differs from results/spot
@@ -127,6 +128,9 @@ func (s study) remake(ctx context.Context, o *options, folder, commit string, st
 		return err
 	}
 	text, err := s.run(ctx, o, out)
+	if err == nil && !o.spot {
+		err = keepFiles(out, filepath.Join(folder, s.name))
+	}
 	if err == nil || o.spot {
 		err = errors.Join(err, os.RemoveAll(out))
 	}
@@ -147,6 +151,22 @@ func (s study) remake(ctx context.Context, o *options, folder, commit string, st
 		return err
 	}
 	return os.Rename(partial, path)
+}
+
+// keepFiles moves the pages, tables and figures of a study out of the folder of its work.
+func keepFiles(from, to string) error {
+	for _, pattern := range []string{"*.md", "*.csv", "*.svg"} {
+		found, err := filepath.Glob(filepath.Join(from, pattern))
+		if err != nil {
+			return err
+		}
+		for _, path := range found {
+			if err := errors.Join(os.MkdirAll(to, 0o755), os.Rename(path, filepath.Join(to, filepath.Base(path)))); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // run returns what a study prints, or its files that are kept.

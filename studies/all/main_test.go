@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -50,6 +51,23 @@ func TestFailingStudy(t *testing.T) {
 	}
 	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
 		t.Errorf("%v is left: %v", left, err)
+	}
+}
+
+// TestKeepFiles: pages, tables and figures of a study stay when its work is removed.
+func TestKeepFiles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	err := os.Mkdir("work", 0o755)
+	for _, name := range []string{"page.md", "table.csv", "figure.svg", "program"} {
+		err = errors.Join(err, os.WriteFile(filepath.Join("work", name), []byte(name), 0o600))
+	}
+	if err = errors.Join(err, keepFiles("work", "kept")); err != nil {
+		t.Fatal(err)
+	}
+	for folder, want := range map[string]int{"work": 1, "kept": 3} {
+		if files, err := os.ReadDir(folder); err != nil || len(files) != want {
+			t.Errorf("%s has %v, %v", folder, files, err)
+		}
 	}
 }
 
