@@ -226,8 +226,8 @@ func (c *countedRows) ReadRows(_ context.Context, first int, dst []float32) erro
 	return nil
 }
 
-// TestPredictReadsOnce: predict reads the rows once for all files together, in one process and in three. If it is cancelled in the
-// middle, the files stay as they were.
+// TestPredictReadsOnce: predict reads the rows once for all files together, in one process and in three. If it is cancelled in
+// between, the files stay as they were.
 func TestPredictReadsOnce(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const n = 20_000 // a block has at most 16,384
