@@ -31,17 +31,38 @@ def read(y: Any, views: Views) -> Known | None:
     """Return the known labels of y; None if there are none."""
     if y is None:
         return None
-    if views.ids is not None and hasattr(y, "reindex"):
-        y = y.reindex(views.ids)
-    elif views.longer:
-        raise ValueError("the views are joined by their ids, and y has none: give y as a Series with the ids for its index")
-    found, values = coded(y, views.samples)
+    found, values = coded(ordered(y, views), views.samples)
     names = [str(v) for v in values]
+    for name in names:
+        if name != name.strip() or name.lower() in _MISSING:
+            raise ValueError(f"y has the class {name!r}, which a file of known labels cannot hold: rename it, or give None where "
+                             "the label is not known")
     if len(set(names)) < len(names):
         raise ValueError("y: two classes have the same text; give labels of one type")
     if len(names) == 1:
         raise ValueError(f'y has 1 class, "{names[0]}"; give labels of at least two, or none')
     return Known(found, dict(zip(names, values))) if names else None
+
+
+# Texts that the command reads as no label.
+_MISSING = {"na", "n/a", "nan", "-nan", "null", "none", "?", "#n/a", "#na", "<na>"}
+
+
+def ordered(y: Any, views: Views) -> Any:
+    """Return y in the order of the samples: by its index, if y and the views have one."""
+    index = views.index
+    if not hasattr(y, "reindex") or index is None:
+        if views.longer:
+            raise ValueError("the views are joined by their ids, and y has none: give y as a Series with the ids for its index")
+        return y
+    if [str(i) for i in y.index] == [str(i) for i in index]:
+        return y
+    if views.ids is None:
+        raise ValueError("the index of y differs from the index of the views, which names no samples: give y.to_numpy() if row i "
+                         "is the same sample in each")
+    if strangers := set(y.index) - set(index):
+        raise ValueError(f"y has a label for {strangers.pop()!r}, which is no sample of the views")
+    return y.reindex(index)
 
 
 def coded(y: Any, n: int) -> tuple[np.ndarray, list]:
