@@ -120,6 +120,10 @@ func TestWriteConfig(t *testing.T) {
 			t.Errorf("%s: written\n%s\nthen\n%s", args, a, b)
 		}
 	}
+	fit(data, "-epochs", "0", "-missing-rows=false", "-write-config", file)
+	if text := readText(t, file); !strings.Contains(text, `"missing-rows": false`) {
+		t.Errorf("a flag of false is written as %s", text)
+	}
 	status, _, stderr := runLine("inspect", data, "-write", file)
 	if status != exitOK || fit("-config", file) != fit(data) {
 		t.Errorf("inspect: status %d, %s, %s", status, stderr, readText(t, file))
