@@ -67,7 +67,11 @@ def ordered(y: Any, views: Views) -> Any:
 
 def coded(y: Any, n: int) -> tuple[np.ndarray, list]:
     """Return the number of each sample's class, −1 where it is not known, shape (n,), and the classes."""
-    y = np.asarray(y)
+    mask = np.ma.getmaskarray(y) if isinstance(y, np.ma.MaskedArray) else None
+    texts = isinstance(y, (list, tuple)) and any(isinstance(v, str) for v in y)  # else numpy makes a text of NaN
+    y = np.asarray(y, dtype=object if texts else None)
+    if mask is not None:
+        y = np.where(mask, None, y.astype(object))
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1 or len(y) != n:
@@ -77,7 +81,7 @@ def coded(y: Any, n: int) -> tuple[np.ndarray, list]:
         if not np.isfinite(y[~unknown]).all():
             raise ValueError("y: value is infinity (inf)")
     elif y.dtype.kind == "O":
-        unknown = np.array([v is None or v != v or v == -1 or v == "" for v in y], dtype=bool)
+        unknown = np.array([v is None or type(v).__name__ == "NAType" or v != v or v == -1 or v == "" for v in y], dtype=bool)
     else:
         unknown = (y == "") if y.dtype.kind in "US" else (y == -1)
     found = np.full(n, -1)

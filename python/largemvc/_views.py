@@ -46,7 +46,7 @@ class Views:
         """Write the views into a folder and return the flags that make the command read them."""
         flags = ["-labels", "none", "-orientation", "rows", "-missing-rows"]
         stems = [_stem(name, v) for v, name in enumerate(self.names)]
-        if len(set(stems)) < len(stems):
+        if len({stem.lower() for stem in stems}) < len(stems):  # a file a.npz may be A.npz too
             stems = [f"view_{v}" for v in range(len(stems))]
         ids = self.written_ids
         if ids is None:

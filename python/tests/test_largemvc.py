@@ -144,6 +144,12 @@ class Fit(Case):
         y, shuffled = pd.Series(self.kinds, ids), np.random.default_rng(0).permutation(N)
         m = self.model(frames)
         self.assertEqual(m.score(frames, y.iloc[shuffled]), m.score(frames, y))
+        for labels in (np.ma.masked_array(self.kinds, np.arange(N) >= 60),
+                       [np.nan if i >= 60 else "abc"[k] for i, k in enumerate(self.kinds)],
+                       pd.array([None if i >= 60 else k for i, k in enumerate(self.kinds)], dtype="Int64")):
+            self.assertEqual(self.model(y=labels).summary_["known"]["known"], 60)
+        self.assertEqual(self.model({"a": self.a, "A": self.b}).view_features_in_, [8, 5])
+        np.testing.assert_array_equal(self.model({"a": self.a, "A": self.b}).labels_, self.model().labels_)
         counted = [x.reset_index(drop=True) for x in frames]
         names = np.array(["none", "mild", "severe"])[self.kinds]
         for views, labels, want in (
