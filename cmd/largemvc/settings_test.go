@@ -63,6 +63,7 @@ func TestConfigFileErrors(t *testing.T) {
 		`{"config": "b.json"}`:           "no setting config",
 		`{"Clusters": 3} {}`:             "no JSON object",
 		`[3]`:                            "no JSON object",
+		`{"view": ["a=1"], "Noise": {"Type": "NoNoise", "Type": "RowShrink"}}`: "Noise.Type is there twice",
 	} {
 		path := writeText(t, "fit.json", text)
 		status, stdout, stderr := runLine("fit", "x.npz", "-config", path)
