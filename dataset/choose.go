@@ -172,6 +172,8 @@ func (s *source) namedViews(names []string) ([]*variable, error) {
 		switch {
 		case v == nil:
 			return nil, fmt.Errorf("dataset: %s: has no variable %s; it holds %s", s.path, name, s.listing())
+		case slices.Contains(vs, v):
+			return nil, fmt.Errorf("dataset: %s: Options.Views names %s twice", s.path, v.name)
 		case v.kind == cell:
 			m, err := v.members()
 			if err != nil {

@@ -110,9 +110,13 @@ func (c *columns) rangeOf(part string) ([]int, error) {
 		if part[at] != '-' {
 			continue
 		}
-		a, b := c.find(strings.TrimSpace(part[:at])), c.find(strings.TrimSpace(part[at+1:]))
+		first, last := strings.TrimSpace(part[:at]), strings.TrimSpace(part[at+1:])
+		a, b := c.find(first), c.find(last)
 		if a < 0 || b < 0 || part[at+1] == '-' {
 			continue
+		}
+		if err := cmp.Or(c.once(first), c.once(last)); err != nil {
+			return nil, err
 		}
 		if b < a {
 			return nil, fmt.Errorf("has the columns of the range %s in reverse order", part)

@@ -287,6 +287,45 @@ func TestIDsThatCount(t *testing.T) {
 	wantError(t, err, "no id is in two files")
 	_, err = Open(context.Background(), tables(t, named, ",b\n0,4\n1,5\n2,6\n"), Options{})
 	wantError(t, err, "no id is in two files", "Options.IDs none")
+	// Rows that were left out before they were counted shift the ids of those that follow.
+	whole := "id,a\n0,1\n1,2\n2,3\n3,4\n"
+	for _, part := range []string{"id,b\n0,4\n1,5\n2,6\n", ",b\n1,4\n2,5\n3,6\n4,7\n"} {
+		for name, o := range map[string]Options{"in column": {MissingRows: true}, "": {MissingRows: true, IDs: "0"}} {
+			if _, err := Open(context.Background(), tables(t, whole, part), o); name == "" && err != nil {
+				t.Error(err)
+			} else if name != "" {
+				wantError(t, err, name, "count its rows", "give Options.IDs")
+			}
+		}
+	}
+	paths := tables(t, "id,a\n0,4\n1,5\n2,6\n", "id,label\n0,p\n1,q\n2,p\n3,q\n")
+	_, err = Open(context.Background(), paths[:1], Options{LabelsFile: paths[1]})
+	wantError(t, err, "has 4 rows for 3 samples", "count its rows")
+}
+
+// TestLooksAlike: a sample or class in two spellings that look alike is not taken for two.
+func TestLooksAlike(t *testing.T) {
+	ids := "id,a\np1,1\np2,2\n%s,3\n"
+	for one, other := range map[string]string{
+		"100000": "1e+05", "7": "7.00", "Jos\u00e9": "Jose\u0301", "TCGA-1": "tcga.1", "a b": "a_b", "s\u200b9": "s9",
+		"c\u0327a": "\u00e7a",
+	} {
+		paths := tables(t, fmt.Sprintf(ids, one), fmt.Sprintf(ids, other))
+		_, err := Open(context.Background(), paths, Options{MissingRows: true})
+		wantError(t, err, "spells ids otherwise", fmt.Sprintf("%+q", other))
+		_, _, err = textClasses([]string{one, other})
+		if same := printed(one) == printed(other); same && (err == nil || !strings.Contains(err.Error(), "look alike")) {
+			t.Errorf("%q and %q as classes: %v", one, other, err)
+		}
+	}
+	for one, other := range map[string]string{
+		"M\u00fcller": "Mo\u0308ller", "1e5": "1e6", "90071992547409930": "90071992547409931",
+	} {
+		paths := tables(t, fmt.Sprintf(ids, one), fmt.Sprintf(ids, other))
+		if _, err := Open(context.Background(), paths, Options{MissingRows: true}); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // TestMaskOfIDsIsBooked: the mask of samples that files lack is part of the memory.
@@ -339,7 +378,8 @@ func TestProofGivesMemoryBack(t *testing.T) {
 // TestNamesThatAreTwice: an option that gives the name of two columns does not say which.
 func TestNamesThatAreTwice(t *testing.T) {
 	data := []byte("a,b,a,kind,kind\n1,2,3,4,4\n5,6,7,8,8\n2,3,4,4,4\n")
-	for _, o := range []Options{{Table: []TableView{{"v", []string{"a"}}}}, {Labels: "a"}, {IDs: "a"}} {
+	for _, o := range []Options{{Table: []TableView{{"v", []string{"a"}}}}, {Labels: "a"}, {IDs: "a"},
+		{Table: []TableView{{"v", []string{"a-b"}}}}} {
 		_, err := read("t.csv", data, o)
 		wantError(t, err, "2 columns named a", "(0, 2)")
 	}

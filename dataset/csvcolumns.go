@@ -376,12 +376,23 @@ func (c *csvFile) texts(column int) ([]string, error) {
 	}
 	out := make([]string, 0, c.records)
 	known := newTexts(c.lim)
+	var none, missing csvPlace
 	err := c.eachOf(column, func(line int, f []byte) error {
 		if isMissing(f) && !c.o.someMissing {
 			return fmt.Errorf("has no value in line %d, %s (%q): fill it in, or take the line out; if the column has the "+
 				"classes, Options.Labels none reads no classes", line, c.title(column), f)
 		}
 		if isMissing(f) {
+			if strings.EqualFold(string(f), "none") {
+				none.keep(f, line, column)
+			} else {
+				missing.keep(f, line, column)
+			}
+			if none.line > 0 && missing.line > 0 {
+				return fmt.Errorf("has %q in line %d and %q in line %d, %s: both mean that a label is missing; if %[1]s is a "+
+					"class, rename it, else write missing labels in one way", none.text, none.line, missing.text, missing.line,
+					c.title(column))
+			}
 			f = nil
 		}
 		s, err := known.one(f)

@@ -2,11 +2,14 @@ package dataset
 
 import (
 	"fmt"
+	"html"
 	"math"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/largemvc/largemvc/dataset/internal/elem"
 )
@@ -396,20 +399,63 @@ func (j *join) names(samples []int) string {
 // zerosBefore matches zeros before a number.
 var zerosBefore = regexp.MustCompile(`(^|\D)0+(\d)`)
 
-// spelled returns an error if two ids, which no file has both, differ in case, blanks or zeros before numbers alone.
+// spelled returns an error if two ids, which no file has both, differ only as alike says.
 func (j *join) spelled() error {
 	seen := map[string]int{}
 	for _, lack := range j.lack {
 		for _, i := range lack {
-			short := zerosBefore.ReplaceAllString(strings.ToLower(strings.TrimSpace(j.ids[i])), "$1$2")
+			short := alike(j.ids[i])
 			if other, ok := seen[short]; ok && other != i && !j.together(i, other) {
-				return fmt.Errorf("spells ids otherwise than another file (%q and %q): write the ids of a sample alike",
-					j.ids[min(i, other)], j.ids[max(i, other)])
+				return fmt.Errorf("spells ids otherwise than another file (%+q and %+q): write the ids of a sample alike; if "+
+					"they are two samples, rename one", j.ids[min(i, other)], j.ids[max(i, other)])
 			}
 			seen[short] = i
 		}
 	}
 	return nil
+}
+
+// alike returns an id without case, blanks around it, zeros before numbers and what does not show. Dashes, points, underscores
+// and blanks in it become alike, for R writes a.b for a-b, and so do two spellings of a number (1e+05 and 100000).
+func alike(id string) string {
+	short := strings.ToLower(printed(id))
+	if x, err := strconv.ParseFloat(short, 64); err == nil && countDigits(short) <= mostDigits {
+		return className(x)
+	}
+	short = strings.Map(func(r rune) rune {
+		if unicode.In(r, unicode.Pd, unicode.Zs) || strings.ContainsRune("_.\u2212", r) {
+			return '-'
+		}
+		return r
+	}, short)
+	return zerosBefore.ReplaceAllString(short, "$1$2")
+}
+
+// accents are the names that HTML gives the marks of letters: &eacute; is é.
+var accents = map[rune]string{0x300: "grave", 0x301: "acute", 0x302: "circ", 0x303: "tilde", 0x304: "macr", 0x306: "breve",
+	0x307: "dot", 0x308: "uml", 0x30a: "ring", 0x30b: "dblac", 0x30c: "caron", 0x327: "cedil", 0x328: "ogon"}
+
+// printed returns a text as it looks: without blanks around it and characters that do not show, and with one character for a
+// letter and its accent.
+func printed(s string) string {
+	if all([]byte(s), func(c byte) bool { return c > ' ' && c < utf8.RuneSelf }) {
+		return s
+	}
+	var out []rune
+	for _, r := range s {
+		if unicode.Is(unicode.Cf, r) {
+			continue
+		}
+		if last := len(out) - 1; last >= 0 && accents[r] != "" {
+			entity := "&" + string(out[last]) + accents[r] + ";"
+			if letter := []rune(html.UnescapeString(entity)); len(letter) == 1 {
+				out[last] = letter[0]
+				continue
+			}
+		}
+		out = append(out, r)
+	}
+	return strings.TrimSpace(string(out))
 }
 
 // together reports whether a file has two samples.

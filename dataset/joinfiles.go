@@ -150,7 +150,9 @@ func (p *plan) apply(j *join, with []*source) error {
 	var about []string
 	for k, s := range with {
 		p.rowsOf[s] = j.rows[k]
-		p.leaveStrangers(s)
+		if err := p.leaveStrangers(s, j); err != nil {
+			return err
+		}
 	}
 	for k, s := range with {
 		origin := s.ids.origin()
@@ -178,7 +180,7 @@ func (p *plan) apply(j *join, with []*source) error {
 }
 
 // leaveStrangers lists the rows of a file of labels or a mask that belong to no sample.
-func (p *plan) leaveStrangers(s *source) {
+func (p *plan) leaveStrangers(s *source, j *join) error {
 	var ids []string
 	for i, to := range p.rowsOf[s] {
 		if to < 0 {
@@ -188,7 +190,22 @@ func (p *plan) leaveStrangers(s *source) {
 	if len(ids) > 0 {
 		p.left = append(p.left, Omission{s.path, fmt.Sprintf("%s (%s)", textfile.Count(len(ids), "row"), someNames(ids)),
 			"no view has samples of these ids"})
+		if countsRows(j.ids) {
+			return p.mayBePlaces(s, fmt.Sprintf("has %s for %d samples", textfile.Count(len(s.idList), "row"), len(j.ids)))
+		}
 	}
+	return nil
+}
+
+// mayBePlaces returns an error if the ids of a file count its rows, and no option names them. As the file has other samples than
+// the rest, they may be no more than places.
+func (p *plan) mayBePlaces(s *source, what string) error {
+	if p.o.IDs != "" || !countsRows(s.idList) {
+		return nil
+	}
+	return fmt.Errorf("dataset: %s: %s, and its ids in %s count its rows: give Options.IDs %s if they name the samples, "+
+		"Options.IDs none if the rows of all files are in the same order", s.path, what, titleOfName(s.ids.name),
+		strings.TrimPrefix(s.ids.name, "column "))
 }
 
 // checkLack refuses a file that lacks samples, unless they may be absent from it.
@@ -202,7 +219,10 @@ func (p *plan) checkLack(s *source, j *join, lack []int) error {
 			"put parts of one table into one file. Options.IDs none matches rows by their places", s.path, j.names(lack))
 	}
 	if (p.o.MissingRows || p.mask != nil || s.of != nil) && p.holdsView(s) && !p.givesLabels(s) {
-		return nil
+		if s.of != nil || p.mask != nil || len(s.idList) < 3 {
+			return nil
+		}
+		return p.mayBePlaces(s, fmt.Sprintf("lacks %d of the %d samples that the files have", len(lack), len(j.ids)))
 	}
 	cure := "add them, or give Options.MissingRows if these samples lack its views"
 	if p.givesLabels(s) {

@@ -45,10 +45,12 @@ func TestAlignSome(t *testing.T) {
 		}
 	}
 	path := filepath.Join(folder, "missing.csv")
-	if err := os.WriteFile(path, []byte("id,label\nc,x\na,\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("id,label\nc,x\na,\nb,None\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := ReadLabels(context.Background(), path, Options{})
+	_, err := ReadKnown(context.Background(), path, Options{})
+	wantError(t, err, `"None" in line 4 and "" in line 3, column label`, "rename it")
+	_, err = ReadLabels(context.Background(), path, Options{})
 	if err == nil || !strings.Contains(err.Error(), "no value in line 3") {
 		t.Errorf("a missing label, where all are needed: %v", err)
 	}

@@ -56,10 +56,10 @@ func textClasses(values []string) (labels []int, names []string, err error) {
 	}
 	trimmed := map[string]string{}
 	for _, name := range names {
-		short := strings.TrimSpace(name)
+		short := printed(name)
 		if other, ok := trimmed[short]; ok {
-			return nil, nil, fmt.Errorf("has the labels %q and %q, which differ only in spaces: write one class in one "+
-				"way", other, name)
+			return nil, nil, fmt.Errorf("has the labels %+q and %+q, which differ only in spaces or look alike: write one class "+
+				"in one way", other, name)
 		}
 		trimmed[short] = name
 	}

@@ -524,4 +524,11 @@ func TestViewsOfSeveralFiles(t *testing.T) {
 			t.Errorf("%v: %v, want %v", c.ask, got, c.want)
 		}
 	}
+	paths = write(t, "a.npz", string(npzBytes(t, true, one("u", 1))), "b.npz", string(npzBytes(t, true, one("U", 2))))
+	set, err := Open(context.Background(), paths, Options{Views: []string{"u", "U"}})
+	if err != nil || len(set.Views) != 2 || values(&set.Views[1]) != "2|2" {
+		t.Errorf("names that differ in case: %v, %v", set, err)
+	}
+	_, err = Open(context.Background(), paths[:1], Options{Views: []string{"u", "U"}})
+	wantError(t, err, "names u twice")
 }

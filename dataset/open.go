@@ -434,9 +434,12 @@ func (s *source) onlyTaken(taken map[*variable]bool) bool {
 	return some
 }
 
-// has keeps the names that the file has.
+// has keeps the names that the file has. Of names that differ in case it keeps the one of its variable.
 func (s *source) has(names []string) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return s.find(name) == nil })
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		v := s.find(name)
+		return v == nil || v.name != name && slices.Contains(names, v.name)
+	})
 }
 
 // settle decides the orientation and compares the numbers of samples and views.

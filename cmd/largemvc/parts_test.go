@@ -203,4 +203,11 @@ func TestPartsOfParquet(t *testing.T) {
 	put(in("x-1.parquet"), 120, 121, "a", "d", "c")
 	status, stdout, stderr := runLine("fit", in("x-%d.parquet"), "-clusters", "4")
 	checkFailure(t, "another column", exitError, status, stdout, stderr, "x-1.parquet has d as column 1")
+	for name, text := range map[string]string{"y-0.csv": "a,b\n1.5,2\n3,4\n", "y-1.csv": "5.5,1.5\n7,8\n"} {
+		if err := os.WriteFile(in(name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	status, stdout, stderr = runLine("inspect", "-manifest", "-scratch", folder, in("y-%d.csv"))
+	checkFailure(t, "a part without names", exitError, status, stdout, stderr, "y-1.csv has names of columns, the other none")
 }

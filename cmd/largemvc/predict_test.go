@@ -171,7 +171,7 @@ func TestPredictErrors(t *testing.T) {
 		{model, one, "", "one.npy"},
 		{model, csvFile, "", "1 view, the training had 2: X0 ("},
 		{model, path, "-views X1,X0", "the views are X1, X0, the network was trained on X0, X1"},
-		{model, path, "-views X0,X0", "features"},
+		{model, path, "-views X0,X0", "names X0 twice"},
 		{model, path, "-out " + folder, "is a folder"},
 	} {
 		args := append([]string{"predict", "-model", test.model, "-data", test.data}, strings.Fields(test.more)...)

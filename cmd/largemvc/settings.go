@@ -192,12 +192,40 @@ func (f *flags) readFile(rest []string) error {
 	if err := d.Decode(&values); err != nil || d.More() {
 		return usagef("%s: -config %s: no JSON object: %v", f.Name(), f.file, err)
 	}
+	if twice := keyTwice(json.NewDecoder(strings.NewReader(string(text))), ""); twice != "" {
+		return usagef("%s: -config %s: %s is there twice", f.Name(), f.file, twice)
+	}
 	given := f.given()
 	given["data"] = given["data"] || len(rest) > 0
 	if err := f.assignAll("", values, given); err != nil {
 		return usagef("%s: -config %s: %v", f.Name(), f.file, err)
 	}
 	return nil
+}
+
+// keyTwice reads a value of valid JSON. It returns the first key that an object in it has twice, after prefix, or "" without.
+func keyTwice(d *json.Decoder, prefix string) string {
+	t, _ := d.Token()
+	open, nested := t.(json.Delim)
+	if !nested {
+		return ""
+	}
+	for seen := map[string]bool{}; d.More(); {
+		name := prefix
+		if open == '{' {
+			key, _ := d.Token()
+			if name += fmt.Sprint(key); seen[name] {
+				return name
+			}
+			seen[name] = true
+			name += "."
+		}
+		if twice := keyTwice(d, name); twice != "" {
+			return twice
+		}
+	}
+	_, _ = d.Token() // the end
+	return ""
 }
 
 // assignAll takes the values of an object of JSON, whose names begin with prefix, but for flags that are given.

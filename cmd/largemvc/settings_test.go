@@ -63,6 +63,7 @@ func TestConfigFileErrors(t *testing.T) {
 		`{"config": "b.json"}`:           "no setting config",
 		`{"Clusters": 3} {}`:             "no JSON object",
 		`[3]`:                            "no JSON object",
+		`{"view": ["a=1"], "Noise": {"Type": "NoNoise", "Type": "RowShrink"}}`: "Noise.Type is there twice",
 	} {
 		path := writeText(t, "fit.json", text)
 		status, stdout, stderr := runLine("fit", "x.npz", "-config", path)
@@ -119,6 +120,10 @@ func TestWriteConfig(t *testing.T) {
 		if a, b := readText(t, file), readText(t, again); a != b {
 			t.Errorf("%s: written\n%s\nthen\n%s", args, a, b)
 		}
+	}
+	fit(data, "-epochs", "0", "-missing-rows=false", "-write-config", file)
+	if text := readText(t, file); !strings.Contains(text, `"missing-rows": false`) {
+		t.Errorf("a flag of false is written as %s", text)
 	}
 	status, _, stderr := runLine("inspect", data, "-write", file)
 	if status != exitOK || fit("-config", file) != fit(data) {

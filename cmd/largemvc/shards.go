@@ -168,6 +168,10 @@ func (s *shards) add(ctx context.Context, pattern string, groups [][]string, o d
 			if d != v.cols {
 				return fmt.Errorf("%s has %s, %s has %d", files[0], count(d, "column"), groups[0][0], v.cols)
 			}
+			if (x.Features == nil) != (v.features == nil) {
+				return fmt.Errorf("one of %s and %s has names of columns, the other none: write them in both or none",
+					groups[0][0], files[0])
+			}
 			if j := differ(x.Features, v.features); j >= 0 {
 				return fmt.Errorf("%s has %s as column %d, %s has %s", files[0], x.Features[j], j, groups[0][0], v.features[j])
 			}

@@ -70,7 +70,7 @@ func configValue(v flag.Value) any {
 		}
 		return strings.Join(parts, ",")
 	case interface{ IsBoolFlag() bool }:
-		return true
+		return v.(flag.Value).String() == "true"
 	}
 	return v.String()
 }

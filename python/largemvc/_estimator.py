@@ -274,9 +274,13 @@ class LargeMVC(ClusterMixin, TransformerMixin, Estimator):
         With y, shape (n,), it is the adjusted Rand index of clusters and classes (at most 1), over the samples with a class
         (not −1, None or NaN). Without y it is the mean confidence (0 to 1).
         """
-        found = self._ask(views)[0]
+        self._fitted()
+        read = _views.read(views, self.view_names_in_, self.view_features_in_)
         if y is not None:
-            return _known.rand_index(_known.coded(y, len(found["labels"]))[0], np.array(found["labels"]))
+            y = _known.coded(_known.ordered(y, read), read.samples)[0]
+        found = self._ask(read)[0]
+        if y is not None:
+            return _known.rand_index(y, np.array(found["labels"]))
         if found["confidences"] is None:
             raise ValueError("the model has no confidence: its structure was not judged; give y")
         return float(np.mean(found["confidences"]))
@@ -325,7 +329,9 @@ class LargeMVC(ClusterMixin, TransformerMixin, Estimator):
     def _ask(self, views: Any, command: str = "predict", flags: Sequence[str] = (), **files: Callable) -> tuple[dict, dict]:
         """Run a command on samples by the model. files has a function for each flag of a file, which reads that file."""
         self._fitted()
-        read = _views.read(views, self.view_names_in_, self.view_features_in_)
+        read = views
+        if not isinstance(views, _views.Views):
+            read = _views.read(views, self.view_names_in_, self.view_features_in_)
         self._same_features(read)
         with self._process() as (process, model):
             paths = {flag: os.path.join(process.folder, f"new-{flag}.{'csv' if flag == 'out' else 'npy'}") for flag in files}

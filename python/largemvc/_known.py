@@ -31,12 +31,12 @@ def read(y: Any, views: Views) -> Known | None:
     """Return the known labels of y; None if there are none."""
     if y is None:
         return None
-    if views.ids is not None and hasattr(y, "reindex"):
-        y = y.reindex(views.ids)
-    elif views.longer:
-        raise ValueError("the views are joined by their ids, and y has none: give y as a Series with the ids for its index")
-    found, values = coded(y, views.samples)
+    found, values = coded(ordered(y, views), views.samples)
     names = [str(v) for v in values]
+    for name in names:
+        if name != name.strip() or name.lower() in _MISSING:
+            raise ValueError(f"y has the class {name!r}, which a file of known labels cannot hold: rename it, or give None where "
+                             "the label is not known")
     if len(set(names)) < len(names):
         raise ValueError("y: two classes have the same text; give labels of one type")
     if len(names) == 1:
@@ -44,9 +44,34 @@ def read(y: Any, views: Views) -> Known | None:
     return Known(found, dict(zip(names, values))) if names else None
 
 
+# Texts that the command reads as no label.
+_MISSING = {"na", "n/a", "nan", "-nan", "null", "none", "?", "#n/a", "#na", "<na>"}
+
+
+def ordered(y: Any, views: Views) -> Any:
+    """Return y in the order of the samples: by its index, if y and the views have one."""
+    index = views.index
+    if not hasattr(y, "reindex") or index is None:
+        if views.longer:
+            raise ValueError("the views are joined by their ids, and y has none: give y as a Series with the ids for its index")
+        return y
+    if [str(i) for i in y.index] == [str(i) for i in index]:
+        return y
+    if views.ids is None:
+        raise ValueError("the index of y differs from the index of the views, which names no samples: give y.to_numpy() if row i "
+                         "is the same sample in each")
+    if strangers := set(y.index) - set(index):
+        raise ValueError(f"y has a label for {strangers.pop()!r}, which is no sample of the views")
+    return y.reindex(index)
+
+
 def coded(y: Any, n: int) -> tuple[np.ndarray, list]:
     """Return the number of each sample's class, −1 where it is not known, shape (n,), and the classes."""
-    y = np.asarray(y)
+    mask = np.ma.getmaskarray(y) if isinstance(y, np.ma.MaskedArray) else None
+    texts = isinstance(y, (list, tuple)) and any(isinstance(v, str) for v in y)  # else numpy makes a text of NaN
+    y = np.asarray(y, dtype=object if texts else None)
+    if mask is not None:
+        y = np.where(mask, None, y.astype(object))
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1 or len(y) != n:
@@ -56,7 +81,7 @@ def coded(y: Any, n: int) -> tuple[np.ndarray, list]:
         if not np.isfinite(y[~unknown]).all():
             raise ValueError("y: value is infinity (inf)")
     elif y.dtype.kind == "O":
-        unknown = np.array([v is None or v != v or v == -1 or v == "" for v in y], dtype=bool)
+        unknown = np.array([v is None or type(v).__name__ == "NAType" or v != v or v == -1 or v == "" for v in y], dtype=bool)
     else:
         unknown = (y == "") if y.dtype.kind in "US" else (y == -1)
     found = np.full(n, -1)

@@ -20,6 +20,7 @@ class Views:
     data: list[Any]  # arrays or CSR matrices, each of shape (n, d_v); a dense row that is wholly NaN is absent
     features: list[Any]  # names of the features of each view, shape (d_v,), or None
     ids: np.ndarray | None = None  # ids of the samples, shape (n,), where the views have them
+    index: np.ndarray | None = None  # the same, or an index that counts the rows or has an id twice
     present: np.ndarray | None = None  # False where a sample lacks a view, shape (n, V); None: rows of NaN say so
     single: bool = False  # whether the caller gave one matrix instead of several views
     longer: bool = False  # whether the join by ids gave samples that the first view lacks
@@ -45,7 +46,7 @@ class Views:
         """Write the views into a folder and return the flags that make the command read them."""
         flags = ["-labels", "none", "-orientation", "rows", "-missing-rows"]
         stems = [_stem(name, v) for v, name in enumerate(self.names)]
-        if len(set(stems)) < len(stems):
+        if len({stem.lower() for stem in stems}) < len(stems):  # a file a.npz may be A.npz too
             stems = [f"view_{v}" for v in range(len(stems))]
         ids = self.written_ids
         if ids is None:
@@ -214,6 +215,7 @@ def _join(out: Views, ids: list[Any]) -> None:
     if counted or all(np.array_equal(ids[v], first) for v in here):
         if len(set(sizes.values())) > 1:
             raise ValueError(f"the views have different numbers of rows: {sizes}; join them by ids, or fill in rows of NaN")
+        out.index = first
         if first is not None and len(set(first)) == len(first) and not np.array_equal(first, np.arange(len(first))):
             out.ids = first
         return
@@ -228,7 +230,8 @@ def _join(out: Views, ids: list[Any]) -> None:
         for i in ids[v]:
             position.setdefault(i, len(position))
     n = len(position)
-    out.ids, out.longer = np.fromiter(position, object, n), n != sizes[out.names[here[0]]]
+    out.ids = out.index = np.fromiter(position, object, n)
+    out.longer = n != sizes[out.names[here[0]]]
     present = np.zeros((n, len(out.data)), dtype=bool)
     for v in here:
         x, at = out.data[v], np.array([position[i] for i in ids[v]])

@@ -138,6 +138,26 @@ class Fit(Case):
         with self.assertRaisesRegex(ValueError, "no classes"):
             self.model().predict_class([self.a, self.b])
 
+    def test_labels_are_joined_or_refused(self):
+        ids = pd.Index([f"s{i}" for i in range(N)])
+        frames = [pd.DataFrame(x, index=ids) for x in (self.a, self.b)]
+        y, shuffled = pd.Series(self.kinds, ids), np.random.default_rng(0).permutation(N)
+        m = self.model(frames)
+        self.assertEqual(m.score(frames, y.iloc[shuffled]), m.score(frames, y))
+        for labels in (np.ma.masked_array(self.kinds, np.arange(N) >= 60),
+                       [np.nan if i >= 60 else "abc"[k] for i, k in enumerate(self.kinds)],
+                       pd.array([None if i >= 60 else k for i, k in enumerate(self.kinds)], dtype="Int64")):
+            self.assertEqual(self.model(y=labels).summary_["known"]["known"], 60)
+        self.assertEqual(self.model({"a": self.a, "A": self.b}).view_features_in_, [8, 5])
+        np.testing.assert_array_equal(self.model({"a": self.a, "A": self.b}).labels_, self.model().labels_)
+        counted = [x.reset_index(drop=True) for x in frames]
+        names = np.array(["none", "mild", "severe"])[self.kinds]
+        for views, labels, want in (
+                (frames, y.reset_index(drop=True), "a label for .*, which is no sample"), (counted, y, "the index of y differs"),
+                (counted, y.reset_index(drop=True).iloc[shuffled], "the index of y differs"), (counted, names, "class 'none'")):
+            with self.assertRaisesRegex(ValueError, want):
+                self.model(views, labels)
+
 
 class Forms(Case):
     def test_forms_of_the_same_views(self):
