@@ -503,7 +503,7 @@ func TestResumeRefuses(t *testing.T) {
 		"Neighbors":          func(c *Config) { c.Neighborhood.Neighbors = 7 },
 		"Neighborhood.Steps": func(c *Config) { c.Neighborhood.Steps = None },
 		"Restarts":           func(c *Config) { c.Restarts = 2 },
-		"start":              func(c *Config) { c.StartLabels = make([]int, 50) },
+		"StartLabels":        func(c *Config) { c.StartLabels = make([]int, 50) },
 		"ExtraLoss":          func(c *Config) { c.ExtraLoss = exploding },
 		"Workers":            func(c *Config) { c.Machine.Workers = -1 },
 		"Epochs":             func(c *Config) { c.Epochs = 9 },

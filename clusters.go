@@ -370,12 +370,12 @@ func smoothLast[T kernel.Float](ctx context.Context, in *prepared[T], c *Config,
 // its fields are not modified.
 //
 // Training can make the clusters worse. If the loss has both terms of Neighborhood, and Anchors equals Clusters, Fit
-// therefore compares the trained labels with the initial clustering. With fewer Anchors it compares them with k-means on U√S
-// of the smoothed views, by the neighbour information alone. Else the score of labels is twice their neighbour information
-// plus their held-out information (package terms), divided by log m. If the initial clustering has the higher score, and
-// every sample has every view, Fit returns the initial clusters, refined by k-means; Kept and Notes say so. H and the
-// centroids then refer to U√S of the smoothed views at norm 1, for new samples too. Anchors, trust and parameters are those
-// of the trained network. With a custom module Fit does not compare.
+// therefore compares the trained labels with the initial clustering. The score of labels is twice their neighbour information
+// plus their held-out information (package terms), divided by log m. With fewer Anchors Fit compares them with k-means on U√S
+// of the smoothed views (left singular vectors times the roots of their singular values), by the neighbour information alone.
+// If the initial clustering has the higher score, and every sample has every view, Fit returns the initial clusters, refined by
+// k-means; Kept and Notes say so. H and the centroids then refer to U√S of the smoothed views at norm 1, for new samples too.
+// Anchors, trust and parameters stay as trained. With a custom module Fit does not compare.
 //
 // If samples lack views and neighbours are used, H without Config.PlainReadOut has norm 1 and is smoothed along the
 // neighbours like the inputs, in fewer steps. This matters most for new samples that have few of their views.

@@ -35,18 +35,18 @@ type Config struct {
 
 	// StartLabels (n values, 0 to m−1) are the initial clustering; default k-means, see the package documentation. With their
 	// one-hot matrix Z the first anchors are P_v = polar(ZᵀX_v). The final clusters are numbered by size all the same:
-	// score.Contingency.Match pairs them with StartLabels. On ranks, each gives its labels.
+	// score.Contingency.Match pairs them with StartLabels. With several ranks, each gives the labels of its samples.
 	StartLabels []int
 	// Start is the initial state of the network, E and P in the coordinates of the preprocessed views; default H = 0, E = 0 and
 	// anchors of the initial clustering. It requires Neighborhood.Neighbors: None. Give anchors or StartLabels, not both. H
-	// needs one of them. E needs noise. With H or E there are no FitSamples, and the fit runs on the CPU: machine.CUDA is an
-	// error. On ranks, each gives H and E of its samples.
+	// needs one of them. E needs noise. With H or E, FitSamples and machine.CUDA are errors, and the fit runs on the CPU. With
+	// several ranks, each gives H and E of its samples.
 	Start StartPoint `json:"-"`
 
 	// Known has the class of each sample (n values, 0 to c−1), −1 where it is not known; default nil. By these labels Fit gives
-	// all samples their classes (Clustering.Classes), and Predictor.Classify new ones. Clusters and H are as without,
-	// unless Neighborhood.KnownWeight is set. Known needs neighbours and two known classes. Machine.Overwrite then has no effect.
-	// On ranks, each gives its labels.
+	// all samples their classes (Clustering.Classes), and Predictor.Classify new ones. They change the clusters and H only if
+	// Neighborhood.KnownWeight is set. Known needs neighbours and two known classes. Machine.Overwrite then has no effect.
+	// With several ranks, each gives the labels of its samples.
 	Known []int
 
 	// Epochs is the number of optimiser steps, up to 1,000,000,000; default 30 with neighbours, 100 without.
@@ -120,7 +120,7 @@ type Neighborhood struct {
 
 // Checkpoint has the file and the interval of the training state. Fit replaces the file when it has chosen a draw of FitSamples,
 // when it has found the neighbours, before the first epoch, every Every epochs, at the end of each restart, and when the training
-// is cancelled or stopped. Ranks that share the samples do not keep the neighbours. When ctx ends, Fit writes the state after
+// is cancelled or stopped. With several ranks the file lacks the neighbours. When ctx ends, Fit writes the state after
 // the last finished epoch at once, while the running epoch goes on. Resume continues from it. If the state cannot be written, the
 // training ends with Status Stopped and an error; before the first epoch there is no result.
 type Checkpoint struct {

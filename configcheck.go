@@ -291,7 +291,8 @@ func checkGivenStart(c *Config, n int, views []View) (errs []error) {
 		errs = append(errs, errors.New("largemvc: StartLabels and Start.Anchors are both set: leave out one of them"))
 	}
 	if c.StartLabels != nil && len(c.StartLabels) != n && c.Machine.Comm == nil { // joinRanks has compared those of a rank
-		errs = append(errs, fmt.Errorf("largemvc: StartLabels has %d labels for %d samples", len(c.StartLabels), n))
+		errs = append(errs, fmt.Errorf("largemvc: StartLabels has %s for %d samples",
+			textfile.Count(len(c.StartLabels), "label"), n))
 	}
 	for i, l := range c.StartLabels {
 		if l < 0 || l >= c.Anchors {
@@ -421,7 +422,7 @@ func checkKnown(c *Config, n int) (errs []error) {
 		errs = append(errs, &FieldError{"Neighborhood.Neighbors", None, fromOne + ", for Config.Known needs neighbours"})
 	}
 	if len(c.Known) != n {
-		return append(errs, fmt.Errorf("largemvc: Config.Known has %d labels for %d samples", len(c.Known), n))
+		return append(errs, fmt.Errorf("largemvc: Config.Known has %s for %d samples", textfile.Count(len(c.Known), "label"), n))
 	}
 	for i, l := range c.Known {
 		if l < known.Unknown || l >= n {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/textfile"
 	"github.com/largemvc/largemvc/internal/unfold"
 	"github.com/largemvc/largemvc/internal/view"
 
@@ -80,7 +81,7 @@ func copyData[T kernel.Float](views []mat.Matrix, present [][]bool) (*Data, erro
 	n, _ := views[0].Dims()
 	for v, x := range views {
 		if k, _ := x.Dims(); k != n {
-			return nil, view.Wrong(v, -1, "largemvc: view %d has %d samples, view 0 has %d", v, k, n)
+			return nil, view.Wrong(v, -1, "largemvc: view %d has %s, view 0 has %d", v, textfile.Count(k, "sample"), n)
 		}
 	}
 	if err := checkPresent(n, len(views), present); err != nil {
@@ -170,7 +171,7 @@ func newData[T kernel.Float](
 	for v, r := range x {
 		k, d := r.Dims()
 		if k != n {
-			return nil, view.Wrong(v, -1, "largemvc: view %d has %d samples, view 0 has %d", v, k, n)
+			return nil, view.Wrong(v, -1, "largemvc: view %d has %s, view 0 has %d", v, textfile.Count(k, "sample"), n)
 		}
 		w, err := unfold.NewView(r, present, v)
 		if err != nil {
@@ -212,12 +213,13 @@ func checkPresent(n, views int, present [][]bool) error {
 		return nil
 	}
 	if len(present) != n {
-		return view.Wrong(-1, -1, "largemvc: presence of %d samples for %d", len(present), n)
+		return view.Wrong(-1, -1, "largemvc: present has %d rows for %d samples", len(present), n)
 	}
 	count := make([]int, views)
 	for i, row := range present {
 		if len(row) != views {
-			return view.Wrong(-1, i, "largemvc: presence of sample %d in %d views, there are %d", i, len(row), views)
+			return view.Wrong(-1, i, "largemvc: present[%d] has %s for %d views", i,
+				textfile.Count(len(row), "value"), views)
 		}
 		any := false
 		for v, b := range row {

@@ -45,10 +45,10 @@ func TestNewDataErrors(t *testing.T) {
 		{"infinity", tensor.Float32, []mat.Matrix{with(math.Inf(-1))}, nil, "view 0, row 2, column 1 is -Inf"},
 		{"overflow in float32", tensor.Float32, []mat.Matrix{with(1e300)}, nil, "view 0, row 2, column 1 is 1e+300"},
 		{"type", tensor.Int, []mat.Matrix{fine}, nil, "int"},
-		{"presence of too few samples", tensor.Float64, []mat.Matrix{fine, fine}, all[:2], "presence of 2 samples for 3"},
+		{"presence of too few samples", tensor.Float64, []mat.Matrix{fine, fine}, all[:2], "present has 2 rows for 3 samples"},
 		{
 			"presence of too few views", tensor.Float64, []mat.Matrix{fine, fine},
-			[][]bool{{true, true}, {true}, {true, true}}, "sample 1",
+			[][]bool{{true, true}, {true}, {true, true}}, "present[1] has 1 value for 2 views",
 		},
 		{
 			"sample without view", tensor.Float64, []mat.Matrix{fine, fine},
@@ -121,7 +121,7 @@ func TestEnvErrors(t *testing.T) {
 		},
 		{
 			"H is a nil pointer", Env{G: gorgonia.NewGraph()}, data,
-			StartPoint{Anchors: fine.Anchors, H: (*mat.Dense)(nil)}, "StartPoint.H: nil",
+			StartPoint{Anchors: fine.Anchors, H: (*mat.Dense)(nil)}, "StartPoint.H is nil",
 		},
 		{"layers", Env{G: gorgonia.NewGraph(), Layers: -1}, data, fine, "Layers is -1"},
 		{"presence", Env{G: gorgonia.NewGraph(), Present: new(Node)}, data, fine, "Present"},
@@ -135,19 +135,19 @@ func TestEnvErrors(t *testing.T) {
 		},
 		{
 			"anchors of another size", Env{G: gorgonia.NewGraph()}, data,
-			StartPoint{Anchors: []mat.Matrix{p, mat.NewDense(3, 3, nil)}}, "view 1: 3×3, want 2×3",
+			StartPoint{Anchors: []mat.Matrix{p, mat.NewDense(3, 3, nil)}}, "Anchors[1] is 3×3, want 2×3",
 		},
 		{
 			"no anchors", Env{G: gorgonia.NewGraph()}, data,
-			StartPoint{Anchors: []mat.Matrix{new(mat.Dense), new(mat.Dense)}}, "the starting anchors have 0 rows",
+			StartPoint{Anchors: []mat.Matrix{new(mat.Dense), new(mat.Dense)}}, "StartPoint.Anchors have 0 rows",
 		},
 		{
 			"anchors with NaN", Env{G: gorgonia.NewGraph()}, data, StartPoint{Anchors: []mat.Matrix{p, nan}},
-			"row 1, column 2 of the starting anchors of view 1 is NaN",
+			"row 1, column 2 of StartPoint.Anchors[1] is NaN",
 		},
 		{
 			"H of another size", Env{G: gorgonia.NewGraph()}, data,
-			StartPoint{Anchors: fine.Anchors, H: mat.NewDense(4, 3, nil)}, "StartPoint.H: 4×3, want 4×2",
+			StartPoint{Anchors: fine.Anchors, H: mat.NewDense(4, 3, nil)}, "StartPoint.H is 4×3, want 4×2",
 		},
 		{"samples", Env{G: gorgonia.NewGraph(), Samples: 5}, data, fine, "Env.Samples is 5"},
 		{"views", Env{G: gorgonia.NewGraph(), Views: 1}, data, fine, "Env.Views is 1"},

@@ -518,7 +518,7 @@ func TestDevicePredictThatCannot(t *testing.T) {
 		})
 	}
 	_, err := plain.WithMachine(machine.Options{Device: 7}).Predict(t.Context(), views)
-	if err == nil || !strings.Contains(err.Error(), "device 7") {
+	if err == nil || !strings.Contains(err.Error(), "WithMachine is 7") {
 		t.Errorf("device 7: %v", err)
 	}
 	simulated(t, nil)

@@ -47,12 +47,12 @@
 //   - Smoothing: each input is smoothed along a graph of mutual nearest neighbours, or of landmarks if there are many samples.
 //   - Loss: the reconstruction is relative to the size of the data. Two terms −3·I/log m are added, with soft clusters
 //     Q = softmax(h/(0.1‖h‖)) by rows. The first is the mutual information of the clusters of two neighbours. The second is the
-//     held-out information: of the clusters and their prediction, from features before smoothing, by the other samples. Package
-//     terms has both as nodes.
+//     held-out information: the mutual information of the clusters and their prediction by the other samples, from features
+//     before smoothing. Package terms has both as nodes.
 //   - Initial clustering: k-means on the first m left singular vectors of all inputs side by side, each times the root of its
-//     singular value, rows at norm 1. Of three times Config.KMeansStarts starts, Fit considers those within 10 % of the
-//     lowest inertia and keeps the one with the highest neighbour information. The last k-means, on H, has one start, these
-//     labels. If Anchors differs from Clusters, k-means on H has several starts and, for up to 5,000 samples, chooses among
+//     singular value, rows at norm 1. It has three times Config.KMeansStarts starts. Of the starts within 10 % of the
+//     lowest inertia, Fit keeps the one with the highest neighbour information. The last k-means, on H, starts from these
+//     labels alone. If Anchors differs from Clusters, k-means on H has several starts and, for up to 5,000 samples, chooses among
 //     them in the same way.
 //   - Result: if the final clusters have less information than the initial clusters, Fit returns the initial clusters. If there
 //     are fewer anchors than clusters, it compares them with k-means of all clusters on the m vectors of the initial clustering.

@@ -105,7 +105,7 @@ func (e Env) Name(format string, args ...any) string {
 // MeanViews returns the mean of x, one n×m matrix per view. The mean of a row includes the views that the sample has.
 func (e Env) MeanViews(x ...*gorgonia.Node) (*gorgonia.Node, error) {
 	if len(x) != e.Views || len(x) == 0 {
-		return nil, fmt.Errorf("largemvc: mean over %d matrices for %d views, want one of each", len(x), e.Views)
+		return nil, fmt.Errorf("largemvc: MeanViews has %d matrices, want one for each view: Env.Views is %d", len(x), e.Views)
 	}
 	if e.Of == tensor.Float32 {
 		return prefixed(unfold.MeanViews[float32](e.Workers, x, e.Present))
@@ -226,14 +226,14 @@ func (s StartPoint) states() int {
 // check compares the sizes with those of e and looks for entries that are not finite in its type.
 func (s StartPoint) check(e Env, encoded bool) error {
 	if e.Anchors < 1 {
-		return fmt.Errorf("largemvc: the starting anchors have %d rows, want at least 1", e.Anchors)
+		return fmt.Errorf("largemvc: StartPoint.Anchors have %d rows, want at least 1", e.Anchors)
 	}
 	for v, p := range s.Anchors {
 		columns := e.Dims[v]
 		if encoded {
 			_, columns = p.Dims()
 		}
-		what := fmt.Sprintf("the starting anchors of view %d", v)
+		what := fmt.Sprintf("StartPoint.Anchors[%d]", v)
 		if err := checkStart(what, p, e.Anchors, columns, e.Of == tensor.Float32); err != nil {
 			return err
 		}
@@ -249,10 +249,10 @@ func (s StartPoint) check(e Env, encoded bool) error {
 	case len(s.E) != e.Views:
 		return fmt.Errorf("largemvc: StartPoint.E has %d matrices, want one (n×d_v) for each of the %d views", len(s.E), e.Views)
 	case encoded:
-		return errors.New("largemvc: a starting E is for views, not for the codes of an Encoder: leave out StartPoint.E")
+		return errors.New("largemvc: StartPoint.E is noise of views, and an Encoder makes codes of them: leave out StartPoint.E")
 	}
 	for v, x := range s.E {
-		what := fmt.Sprintf("StartPoint.E of view %d", v)
+		what := fmt.Sprintf("StartPoint.E[%d]", v)
 		if err := checkStart(what, x, e.Samples, e.Dims[v], e.Of == tensor.Float32); err != nil {
 			return err
 		}
@@ -262,10 +262,10 @@ func (s StartPoint) check(e Env, encoded bool) error {
 
 func checkStart(what string, x mat.Matrix, rows, columns int, single bool) error {
 	if MatrixView(x).err != nil { // a nil pointer to a matrix, for one
-		return fmt.Errorf("largemvc: %s: nil", what)
+		return fmt.Errorf("largemvc: %s is nil", what)
 	}
 	if r, c := x.Dims(); r != rows || c != columns {
-		return fmt.Errorf("largemvc: %s: %d×%d, want %d×%d", what, r, c, rows, columns)
+		return fmt.Errorf("largemvc: %s is %d×%d, want %d×%d", what, r, c, rows, columns)
 	}
 	return checkEntries(what, x, single)
 }

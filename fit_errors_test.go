@@ -138,7 +138,7 @@ func TestFitErrors(t *testing.T) {
 		},
 		"several": {
 			good, Config{Clusters: 99, Reduction: 7, Noise: &RowShrink{Scale: []float64{-8}}},
-			[]string{"Clusters is 99", "Reduction is 7", "the scale of ρ of input 0 is -8"},
+			[]string{"Clusters is 99", "Reduction is 7", "RowShrink.Scale[0] is -8"},
 		},
 		"both starts": {
 			good, Config{Clusters: 1, StartLabels: make([]int, 10), Start: StartPoint{Anchors: make([]mat.Matrix, 2)}},
@@ -310,10 +310,10 @@ func TestCheckSaysWhatFitSays(t *testing.T) {
 		"memory":           {held, Config{Machine: little}, "Machine.MaxMemory allows 0.0 MiB"},
 		"memory, drawn":    {held, Config{Machine: little, FitSamples: 300}, "Machine.MaxMemory allows"},
 		"memory, read":     {read, Config{Machine: little, Neighborhood: plain}, "Machine.MaxMemory allows"},
-		"too few scales":   {held, Config{Noise: scaled(1), Neighborhood: plain}, "has 1 values, and there are 2 inputs"},
-		"too many scales":  {held, Config{Noise: scaled(1, 1, 1), Neighborhood: plain}, "has 3 values, and there are 2 inputs"},
-		"more than inputs": {held, Config{Noise: scaled(1, 1, 1, 1)}, "has 4 values, and there are 3 inputs"},
-		"less than views":  {held, Config{Noise: scaled(1)}, "has 1 values, and there are 3 inputs"},
+		"too few scales":   {held, Config{Noise: scaled(1), Neighborhood: plain}, "Scale has 1 value, want 2: one for"},
+		"too many scales":  {held, Config{Noise: scaled(1, 1, 1), Neighborhood: plain}, "Scale has 3 values, want 2: one for"},
+		"more than inputs": {held, Config{Noise: scaled(1, 1, 1, 1)}, "Scale has 4 values, want 3: one for"},
+		"less than views":  {held, Config{Noise: scaled(1)}, "Scale has 1 value, want 3: one for"},
 	} {
 		x.config.Clusters, x.config.Epochs, x.config.Machine.Workers = 2, 1, 1
 		err := x.config.Check(x.views)
@@ -350,7 +350,7 @@ func TestCheckSaysWhatFitSays(t *testing.T) {
 	if err := some.Check(held); err != nil {
 		t.Errorf("Check knows the values: %v", err)
 	}
-	want := "RowShrink.Scale has 2 values, and there are 3 inputs"
+	want := "RowShrink.Scale has 2 values, want 3: one for each input"
 	if _, err := fitAlone(t.Context(), held, some); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("scales of some inputs: %v", err)
 	}

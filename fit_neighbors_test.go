@@ -413,7 +413,7 @@ func TestFeatureNames(t *testing.T) {
 					`feature 0 of view 0 is "größe", the network was trained on "a" there; "a" is feature 1 here`,
 				},
 				{[]string{"a", "größe", "c", ""}, `feature 2 of view 0 is "c"`},
-				{[]string{"a"}, "4 features and 1 names"},
+				{[]string{"a"}, "1 name for 4 features"},
 			} {
 				_, err := p.Predict(t.Context(), []View{DenseView(n, d, x).WithFeatures(test.names), named})
 				if (test.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), test.want) {

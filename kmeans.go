@@ -22,7 +22,7 @@ type KMeansConfig struct {
 	Seed     uint64  // seed of the starts; the same data and seed give the same bits
 	Workers  int     // number of goroutines, which do not change the result; default GOMAXPROCS
 	Full     bool    // runs all starts on all rows, also above 5,000 rows
-	Labels   []int   // labels (0 to c−1, one per row) that replace all starts by one on all rows; default none
+	Labels   []int   // labels (0 to c−1, one per row) of the only start, on all rows; default none
 }
 
 // KMeansResult is the result of KMeans. It is safe for concurrent use if its fields are not modified.
@@ -111,7 +111,7 @@ func (r *KMeansResult) Predict(x mat.Matrix) ([]int, error) {
 	}
 	n, d := x.Dims()
 	if _, want := r.Centroids.Dims(); d != want {
-		return nil, fmt.Errorf("largemvc: %d columns, the centroids have %d", d, want)
+		return nil, fmt.Errorf("largemvc: x has %d columns, the centroids have %d", d, want)
 	}
 	labels := make([]int, n)
 	if err := r.nearest.Assign(src, 0, n, labels, nil, nil); err != nil {

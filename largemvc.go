@@ -17,8 +17,8 @@ import (
 // ctx. If the loss diverges, Fit returns the last good state and a *DivergedError, joined with the error that ended the
 // training in the same step, if any. An error of Config.Progress comes with the state at that epoch; ErrStop gives no error.
 //
-// With Config.Restarts, Fit keeps the best of the restarts that finished, else of those that were interrupted, else of those
-// that diverged. Only then does it return a *DivergedError.
+// With Config.Restarts, Fit keeps the best restart that finished. If none did, it keeps the best one that was interrupted,
+// else the best one that diverged. Only then does it return a *DivergedError.
 //
 // Fit then judges whether the samples have clusters, in comparison with noise: see Clustering.Structure. If its callback or ctx
 // ends the judgement, the result has none.

@@ -212,8 +212,8 @@ func TestEstimateMemoryRefuses(t *testing.T) {
 		{10, []int{3, 0}, Config{Clusters: 2}, "view 1 has no features"},
 		{10, []int{3}, Config{}, "Clusters is 0"},
 		{10, []int{3}, Config{Clusters: 11}, "Clusters is 11"},
-		{1 << 60, []int{1 << 30}, Config{Clusters: 2}, "fit no memory"},
-		{10, []int{math.MaxInt, 2}, Config{Clusters: 2}, "fit no memory"},
+		{1 << 60, []int{1 << 30}, Config{Clusters: 2}, "not fit in memory"},
+		{10, []int{math.MaxInt, 2}, Config{Clusters: 2}, "not fit in memory"},
 		{1, []int{math.MaxInt, 2}, Config{Clusters: 2}, "the views have more than"},
 	} {
 		if _, err := test.c.EstimateMemory(sized(test.n, test.dims...)); err == nil || !strings.Contains(err.Error(), test.want) {

@@ -285,11 +285,11 @@ func (m *Model[R, N, A]) ERows(l, v, lo, hi int, dst []float64) error {
 		return err
 	}
 	if lo < 0 || hi < lo || hi > m.env.Samples {
-		return fmt.Errorf("largemvc: rows %d to %d of %d", lo, hi, m.env.Samples)
+		return fmt.Errorf("largemvc: lo is %d and hi is %d, want 0 ≤ lo ≤ hi ≤ %d", lo, hi, m.env.Samples)
 	}
 	columns := m.columns(v)
 	if want := (hi - lo) * columns; len(dst) != want {
-		return fmt.Errorf("largemvc: room for %d values of E, want %d", len(dst), want)
+		return fmt.Errorf("largemvc: dst has %d values, want %d: %d rows of %d", len(dst), want, hi-lo, columns)
 	}
 	switch {
 	case l == 0 && m.noise == nil:
@@ -324,14 +324,14 @@ func (m *Model[R, N, A]) inRange(l, lowest, v int) error {
 	case m.net == nil:
 		return errNotBuilt
 	case l < lowest || l > m.env.Layers:
-		return fmt.Errorf("largemvc: layer %d, want %d to %d", l, lowest, m.env.Layers)
+		return fmt.Errorf("largemvc: the layer is %d, want %d to %d", l, lowest, m.env.Layers)
 	case v < 0 || v >= m.env.Views:
-		return fmt.Errorf("largemvc: view %d, want 0 to %d", v, m.env.Views-1)
+		return fmt.Errorf("largemvc: the view is %d, want 0 to %d", v, m.env.Views-1)
 	}
 	return nil
 }
 
-// Network is a built network with any modules. Config.ExtraLoss gets one.
+// Network is a built network with any modules. Model documents the methods. Config.ExtraLoss gets a Network.
 type Network interface {
 	Env() Env
 	Learnables() gorgonia.Nodes

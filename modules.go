@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/largemvc/largemvc/internal/textfile"
 	"github.com/largemvc/largemvc/internal/unfold"
 
 	"github.com/largemvc/largemvc/internal/op"
@@ -157,7 +158,7 @@ func updateH[T kernel.Float](s *SoftThreshold, l int, h *gorgonia.Node, z []*gor
 		return nil, fmt.Errorf("no θ for layer %d; Init makes one for each layer 1 to L", l)
 	}
 	if len(z) != s.env.Views {
-		return nil, fmt.Errorf("a matrix Z of each of %d views, there are %d", len(z), s.env.Views)
+		return nil, fmt.Errorf("z has %d matrices, want one for each view: Env.Views is %d", len(z), s.env.Views)
 	}
 	err := op.Want("H", h, s.env.Of, s.env.Samples, s.env.Anchors)
 	for v := range z {
@@ -207,7 +208,7 @@ func (r *RowShrink) check(single bool) error {
 	err := errors.Join(r.Activation.check(), finiteField("Noise.Rho0", r.Rho0, single))
 	for k, s := range r.Scale {
 		if !(s > 0) || math.IsInf(s, 1) {
-			return errors.Join(err, fmt.Errorf("largemvc: the scale of ρ of input %d is %g, want it positive", k, s))
+			return errors.Join(err, fmt.Errorf("largemvc: RowShrink.Scale[%d] is %g, want a finite number above 0", k, s))
 		}
 	}
 	return err
@@ -218,7 +219,8 @@ func (r *RowShrink) checkScales(inputs int) error {
 	if r.Scale == nil || len(r.Scale) == inputs {
 		return nil
 	}
-	return fmt.Errorf("largemvc: RowShrink.Scale has %d values, and there are %d inputs of the network", len(r.Scale), inputs)
+	return fmt.Errorf("largemvc: RowShrink.Scale has %s, want %d: one for each input of the network",
+		textfile.Count(len(r.Scale), "value"), inputs)
 }
 
 // Learnables returns ρ̃ of every view, layer by layer.

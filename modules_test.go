@@ -407,7 +407,7 @@ func TestModuleErrors(t *testing.T) {
 	for want, check := range map[string]func(e Env) error{
 		"Represent.Theta0 is 1e+300, want at most 3.4e+38": func(e Env) error { return (&SoftThreshold{Theta0: 1e300}).Init(e) },
 		"Noise.Rho0 is 1e+300, want at most 3.4e+38":       func(e Env) error { return (&RowShrink{Rho0: 1e300}).Init(e) },
-		"row 1, column 1 of the starting anchors of view 1 is -1e+300, which float32 cannot hold": func(e Env) error {
+		"row 1, column 1 of StartPoint.Anchors[1] is -1e+300, which float32 cannot hold": func(e Env) error {
 			return large.check(e, false)
 		},
 	} {

@@ -71,8 +71,8 @@ func newNetworkOn[T kernel.Float](
 		}
 		if len(p) != c.Anchors*columns { // the checkpoint is of other views
 			return nil, fmt.Errorf(
-				"largemvc: start anchors of %d values for %s, want %d×%d",
-				len(p), in.Sources[v].Label(in.List[v].View), c.Anchors, columns,
+				"largemvc: the first anchors of %s have %d values, want %d×%d",
+				in.Sources[v].Label(in.List[v].View), len(p), c.Anchors, columns,
 			)
 		}
 		anchors[v] = mat.NewDense(c.Anchors, columns, p)
@@ -341,12 +341,12 @@ func (t *lossNetwork[T]) Values(dst [][]float64) [][]float64 {
 func (t *lossNetwork[T]) SetValues(src [][]float64) error {
 	nodes := t.model.Learnables()
 	if len(src) != len(nodes) {
-		return fmt.Errorf("largemvc: values of %d learnable nodes, the network has %d", len(src), len(nodes))
+		return fmt.Errorf("largemvc: there are values for %d learnable nodes, the network has %d", len(src), len(nodes))
 	}
 	for i, n := range nodes {
 		x := op.EntriesOf(n.Value())
 		if x.Len() != len(src[i]) {
-			return fmt.Errorf("largemvc: %d values for %s, it has %d", len(src[i]), n.Name(), x.Len())
+			return fmt.Errorf("largemvc: the learnable node %s has %d values, want %d", n.Name(), len(src[i]), x.Len())
 		}
 		for j, value := range src[i] {
 			x.Set(j, value)

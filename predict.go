@@ -218,8 +218,8 @@ func (p *Predictor) checked(ctx context.Context, views []View) ([]view.View, err
 		return nil, err
 	}
 	if len(views) != len(p.dims) {
-		return nil, view.Wrong(-1, -1, "largemvc: %s, the training had %d: %s", textfile.Count(len(views), "view"), len(p.dims),
-			viewList(p.names, p.dims))
+		return nil, view.Wrong(-1, -1, "largemvc: the samples have %s, the training had %d: %s",
+			textfile.Count(len(views), "view"), len(p.dims), viewList(p.names, p.dims))
 	}
 	if err := p.checkOrder(views); err != nil {
 		return nil, err
@@ -300,7 +300,7 @@ func (p *Predictor) place(views []view.View) (*placement, error) {
 	d := *p.asked.device
 	on := &placement{must: d == machine.CUDA, why: "as was asked for"}
 	if !d.Known() {
-		return nil, fmt.Errorf("largemvc: the samples are asked for on the unknown device %d", int(d))
+		return nil, fmt.Errorf("largemvc: the Device of WithMachine is %d, want auto, cpu or cuda", int(d))
 	}
 	if d == machine.CPU {
 		return on, nil
@@ -339,8 +339,8 @@ func (p *Predictor) tryDevice(views []view.View, must bool) (*device.Session, er
 const noveltySteps = 100
 
 // Novelty returns how far each sample is from the training samples (0 to 1): the share of the training samples that are
-// nearer to the others. One in twenty samples like the training samples has a novelty above 0.95. 1 is farther than any of
-// them.
+// nearer to the other training samples than this sample is. One in twenty samples like the training samples has a novelty
+// above 0.95. 1 is farther than any of them.
 //
 // With neighbours, the distance is 1 − ⟨x, y⟩, the mean over the inputs, where y is the row x after smoothing. Without
 // neighbours it is the share ‖x − hP‖²/‖x‖² of an input that the anchors do not explain. The quantiles come from about 200
@@ -349,8 +349,8 @@ const noveltySteps = 100
 // If the training had fewer samples than features, similar samples get too high values: a fifth was above 0.95 after a
 // training on 105 samples of 48 to 1,302 features, and 5 % after one on 1,000 samples of 6 to 240 features.
 //
-// Novelty returns that field of Assign, in the same time and with the same errors. A model with an Encoder and without neighbours
-// has no novelty: its anchors explain codes, not views. Novelty then returns an error.
+// Assign returns the same values, in the same time. A model with an Encoder and without neighbours has no novelty: its anchors
+// explain codes, not views. Novelty then returns an error.
 func (p *Predictor) Novelty(ctx context.Context, views []View) ([]float64, error) {
 	a, err := p.WithResults(false, false).Assign(ctx, views)
 	switch {
@@ -474,7 +474,7 @@ func unexplainedRow[T kernel.Float](values []T, h []float64, anchors *mat.Dense,
 	return math.Min(residual/square, 1)
 }
 
-// Classify returns the classes of samples, by the weights that Config.Known has taught. For training samples without a known
+// Classify returns the classes of samples, by the weights learned from Config.Known. For training samples without a known
 // label it returns the classes of Clustering.Classes. It returns an error if the fit had no known labels.
 func (p *Predictor) Classify(ctx context.Context, views []View) (*score.Classes, error) {
 	in, err := p.checked(ctx, views)

@@ -273,8 +273,8 @@ type Assignments struct {
 	// the fit did not judge the structure (Clustering.Structure).
 	Confidence []float64
 	// Novelty says how far each sample is from the training samples (0 to 1): the share of the training samples that are nearer
-	// to the others. One in twenty samples like the training samples has a novelty above 0.95. It is nil if Predictor.Novelty
-	// returns an error.
+	// to the other training samples. One in twenty samples like the training samples has a novelty above 0.95. It is nil if
+	// Predictor.Novelty returns an error.
 	Novelty []float64
 	// Classes are the classes of the samples, as Predictor.Classify returns them. It is nil if the fit had no known labels.
 	Classes *score.Classes
@@ -480,7 +480,7 @@ func (p *Predictor) Memberships(ctx context.Context, h mat.Matrix) (*mat.Dense, 
 	}
 	n, m := h.Dims()
 	if m != p.config.Anchors || n == 0 {
-		return nil, fmt.Errorf("largemvc: the representation is %d×%d: must have rows of the %d anchors", n, m, p.config.Anchors)
+		return nil, fmt.Errorf("largemvc: the representation is %d×%d, want n×%d (a column an anchor)", n, m, p.config.Anchors)
 	}
 	out, wrong := mat.NewDense(n, p.Clusters, nil), make([]bool, n)
 	err := p.squares(ctx, h, func(i int, squares []float64) {

@@ -66,10 +66,10 @@ func (s *resumed) allows(c *Config) error {
 		return err
 	}
 	if s.fit.ExtraLoss && c.ExtraLoss == nil {
-		return errors.New("the training had an ExtraLoss, which must be given again")
+		return errors.New("the training had an ExtraLoss: give it again")
 	}
 	if !s.fit.ExtraLoss && c.ExtraLoss != nil {
-		return errors.New("the training had no ExtraLoss")
+		return errors.New("the training had no ExtraLoss: leave it out")
 	}
 	full := c.WithDefaults()
 	full.forSamples(s.fit.Samples)
@@ -92,7 +92,7 @@ func (s *resumed) allows(c *Config) error {
 	}
 	same := slices.EqualFunc(s.config.Start.Anchors, c.Start.Anchors, func(a, b mat.Matrix) bool { return mat.Equal(a, b) })
 	if !same || !slices.Equal(s.config.StartLabels, c.StartLabels) {
-		return errors.New("the start cannot change")
+		return errors.New("Config.StartLabels and Config.Start.Anchors cannot change")
 	}
 	return nil
 }
@@ -181,7 +181,7 @@ func resumedFrom(content *checkpoint.Content) (*resumed, error) {
 	for _, r := range []*checkpoint.Run{state.Current, state.Best} {
 		if want := learnableCount(c, fit.Inputs); types == (foreign{}) && r != nil && len(r.Values) != want {
 			return nil, fmt.Errorf(
-				"run %d has values for %d nodes, a network of %d layers for %d inputs has %d",
+				"restart %d has values for %d nodes, a network of %d layers for %d inputs has %d",
 				r.Restart, len(r.Values), c.Layers, fit.Inputs, want,
 			)
 		}

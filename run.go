@@ -16,6 +16,7 @@ import (
 	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/smooth"
+	"github.com/largemvc/largemvc/internal/textfile"
 	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/machine"
 )
@@ -139,7 +140,8 @@ func gatherLabels(group *ranks.Group, name string, labels []int, n int) ([]int, 
 
 func checkLabels(name string, labels []int, n int) error {
 	if labels != nil && len(labels) != n {
-		return fmt.Errorf("largemvc: Config.%s has %d labels for the %d samples of this rank", name, len(labels), n)
+		return fmt.Errorf("largemvc: Config.%s has %s for the %d samples of this rank", name,
+			textfile.Count(len(labels), "label"), n)
 	}
 	return nil
 }

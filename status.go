@@ -69,7 +69,7 @@ type Progress struct {
 func (p Progress) String() string {
 	text := fmt.Sprintf("epoch %d/%d: loss %.5g", p.Epoch, p.Epochs, p.Loss-p.NullLoss)
 	if p.Restarts > 1 {
-		text = fmt.Sprintf("run %d/%d, %s", p.Restart+1, p.Restarts, text)
+		text = fmt.Sprintf("restart %d/%d, %s", p.Restart+1, p.Restarts, text)
 	}
 	return text
 }

@@ -214,7 +214,7 @@ func RowShrinkOp(norm, rho *gorgonia.Node, act Activation, scale float64) (*gorg
 		return nil, fmt.Errorf("largemvc: %w", err)
 	}
 	if !(scale > 0) || math.IsInf(scale, 1) {
-		return nil, fmt.Errorf("largemvc: the scale of ρ is %g, want it positive", scale)
+		return nil, fmt.Errorf("largemvc: scale is %g, want a finite number above 0", scale)
 	}
 	if norm.Dtype() == tensor.Float32 {
 		return prefixed(rowShrink[float32](0, norm, rho, shrink{act, scale}))

@@ -62,10 +62,10 @@ func DenseView[F float32 | float64](n, d int, x []F) View {
 
 func checkLength(n, d, have int) error {
 	if d > 0 && n > math.MaxInt/d {
-		return fmt.Errorf("%d×%d values fit no memory", n, d)
+		return fmt.Errorf("%d×%d values do not fit in memory", n, d)
 	}
 	if n < 0 || d < 0 || have != n*d {
-		return fmt.Errorf("%d values for %d×%d, want n·d of them", have, n, d)
+		return fmt.Errorf("the number of values is %d, want n·d for %d×%d", have, n, d)
 	}
 	return nil
 }
@@ -227,12 +227,13 @@ func sizes(views []View) (int, error) {
 				textfile.Count(x.in.Rows, "sample"), n)
 		case x.in.Features != nil && len(x.in.Features) != x.in.Cols:
 			return 0, view.Wrong(v, -1,
-				"largemvc: %s has %d features and %d names of them", x.in.Label(v), x.in.Cols, len(x.in.Features),
+				"largemvc: %s has %s for %s: give a name for each", x.in.Label(v),
+				textfile.Count(len(x.in.Features), "name"), textfile.Count(x.in.Cols, "feature"),
 			)
 		case x.in.Present != nil && len(x.in.Present) != n:
 			return 0, view.Wrong(v, -1,
-				"largemvc: the presence mask of %s has %d entries for %d samples",
-				x.in.Label(v), len(x.in.Present), n,
+				"largemvc: the presence mask of %s has %s for %d samples",
+				x.in.Label(v), textfile.Count(len(x.in.Present), "value"), n,
 			)
 		}
 	}

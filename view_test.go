@@ -32,10 +32,10 @@ func TestViewsThatAreRefused(t *testing.T) {
 	}{
 		{"no views", nil, "no views"},
 		{"zero value", []View{good, {}}, "view 1 has no values"},
-		{"too few values", []View{DenseView(3, 2, make([]float64, 5))}, "view 0: 5 values for 3×2, want n·d"},
-		{"too many", []View{DenseView(3, 2, make([]float32, 7)).Named("text")}, "view 0 (text): 7 values for 3×2, want n·d"},
-		{"negative size", []View{DenseView[float64](-1, 2, nil)}, "0 values for -1×2"},
-		{"a product that overflows", []View{DenseView[float64](math.MaxInt, 4, nil)}, "fit no memory"},
+		{"too few values", []View{DenseView(3, 2, make([]float64, 5))}, "view 0: the number of values is 5, want n·d for 3×2"},
+		{"too many", []View{DenseView(3, 2, make([]float32, 7)).Named("text")}, "view 0 (text): the number of values is 7, want"},
+		{"negative size", []View{DenseView[float64](-1, 2, nil)}, "values is 0, want n·d for -1×2"},
+		{"a product that overflows", []View{DenseView[float64](math.MaxInt, 4, nil)}, "not fit in memory"},
 		{"no features", []View{DenseView(3, 0, []float64{})}, "view 0 has no features"},
 		{"no samples", []View{DenseView(0, 3, []float64{})}, "view 0 has no samples"},
 		{"nil matrix", []View{good, MatrixView(nil)}, "view 1: the matrix is nil"},
@@ -44,7 +44,7 @@ func TestViewsThatAreRefused(t *testing.T) {
 			"other samples", []View{good, DenseView(2, 2, make([]float64, 4)).Named("b")},
 			"view 1 (b) has 2 samples, view 0 has 3",
 		},
-		{"short mask", []View{good, good.WithPresent([]bool{true})}, "presence mask of view 1 has 1 entries for 3 samples"},
+		{"short mask", []View{good, good.WithPresent([]bool{true})}, "presence mask of view 1 has 1 value for 3 samples"},
 		{"view without samples", []View{good, good.WithPresent(make([]bool, 3))}, "no sample has view 1"},
 		{
 			"sample without views",

@@ -177,7 +177,7 @@ func Clusters(ctx context.Context, views []largemvc.View, config largemvc.Config
 // later fit would refuse is known before the first.
 func configOfFits(views []largemvc.View, config largemvc.Config, numbers []int) (largemvc.Config, error) {
 	if config.Machine.Comm != nil {
-		return config, errors.New("choose: numbers of clusters are tried in one process: Machine.Comm is set")
+		return config, errors.New("choose: numbers of clusters are tried in one process, and Machine.Comm is set: leave it out")
 	}
 	config.Checkpoint.Path, config.Machine.Overwrite, config.Known = "", false, nil
 	config.Neighborhood.KnownWeight = 0
@@ -209,7 +209,7 @@ func (c *Config) complete(n, fitSamples int) error {
 	}
 	if len(c.Clusters) == 0 || c.Seeds < 0 || c.Samples < 0 {
 		return fmt.Errorf(
-			"largemvc: choosing from %d numbers of clusters with %d fits on %d samples",
+			"largemvc: Clusters has the length %d, Seeds is %d and Samples is %d, want at least 1, 0 and 0",
 			len(c.Clusters), c.Seeds, c.Samples,
 		)
 	}

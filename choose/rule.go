@@ -78,8 +78,8 @@ func (c *Choices) suggestByNeighbors() {
 	because := func(format string, args ...any) { c.Reasons = append(c.Reasons, fmt.Sprintf(format, args...)) }
 	x := &c.Choices[at]
 	c.Suggested = x.Clusters
-	because("%d is the median of the eigengaps of five graphs of neighbours; %.0f %% of their weight is there or one away",
-		x.Clusters, 100*near)
+	because("%d is the median of the eigengaps of five graphs of neighbours; %.0f %% of their weight is at this number or one "+
+		"away", x.Clusters, 100*near)
 	agree, where := c.lossAgrees(at)
 	if where != "" {
 		because("%s", where)

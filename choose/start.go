@@ -150,13 +150,13 @@ func (s *Starts) compare(ctx context.Context, all []starter, views []largemvc.Vi
 func checkStart(views []largemvc.View, config largemvc.Config) error {
 	switch {
 	case config.Neighborhood.Neighbors == largemvc.None:
-		return errors.New("choose: without neighbours there is one start alone: want Neighborhood.Neighbors above 0")
+		return errors.New("choose: without neighbours there is one initial clustering alone: want Neighborhood.Neighbors above 0")
 	case config.StartLabels != nil || config.Start.Anchors != nil:
-		return errors.New("choose: the start is given by StartLabels or Start: leave them out to have it chosen")
+		return errors.New("choose: StartLabels or Start.Anchors give the initial clustering already: leave them out")
 	case config.FitSamples != 0:
-		return errors.New("choose: a start is chosen for all samples: FitSamples is set")
+		return errors.New("choose: the initial clustering is chosen for all samples, and FitSamples is set: leave it out")
 	case config.Machine.Comm != nil:
-		return errors.New("choose: a start is chosen in one process: Machine.Comm is set")
+		return errors.New("choose: the initial clustering is chosen in one process, and Machine.Comm is set: leave it out")
 	}
 	return config.Check(views)
 }

@@ -101,7 +101,7 @@ func TestStartErrors(t *testing.T) {
 	views, _ := blobViews(40, 2, 0.2, 52, 6, 4)
 	for want, c := range map[string]largemvc.Config{
 		"without neighbours":   {Clusters: 2, Neighborhood: largemvc.Neighborhood{Neighbors: largemvc.None}},
-		"given by StartLabels": {Clusters: 2, StartLabels: slices.Repeat([]int{0, 1}, 20)},
+		"StartLabels or Start": {Clusters: 2, StartLabels: slices.Repeat([]int{0, 1}, 20)},
 		"FitSamples is set":    {Clusters: 2, FitSamples: 20},
 		"Clusters is 41":       {Clusters: 41},
 		"Machine.Comm is set":  {Clusters: 2, Machine: machine.Options{Comm: comm.Local(2)[0]}},

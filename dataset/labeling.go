@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // Labeling holds the labels in one file, and the ids of their samples.
@@ -98,8 +100,9 @@ func (l *Labeling) AlignSome(other string, ids []string, n int) (labels []int, b
 		_, by, err := l.Align(other, ids, n)
 		return slices.Clone(l.Labels), by, err
 	case l.IDs == nil:
-		return nil, "", fmt.Errorf("dataset: %s: has %d labels for the %d samples of %s, and does not name these samples: add "+
-			"a column with their ids, or a column sample with their numbers from 0", l.Path, len(l.Labels), n, other)
+		return nil, "", fmt.Errorf("dataset: %s: has %s for the %d samples of %s, and does not name these samples: add "+
+			"a column with their ids, or a column sample with their numbers from 0", l.Path,
+			textfile.Count(len(l.Labels), "label"), n, other)
 	default:
 		return nil, "", mismatch(l.Path, l.idColumn, other)
 	}
@@ -141,7 +144,8 @@ func (l *Labeling) Align(other string, ids []string, n int) (rows []int, by stri
 	case ids != nil && !countsRows(ids):
 		return nil, "", mismatch(other, "", l.Path)
 	case len(l.Labels) != n:
-		return nil, "", fmt.Errorf("dataset: %s: has %d labels for the %d samples of %s", l.Path, len(l.Labels), n, other)
+		return nil, "", fmt.Errorf("dataset: %s: has %s for the %d samples of %s", l.Path,
+			textfile.Count(len(l.Labels), "label"), n, other)
 	}
 	return identity(n), "their places", nil
 }

@@ -1,4 +1,4 @@
-// Package report writes a clustering as one HTML file, for readers who do not program and for those who do.
+// Package report writes a clustering as one HTML file. Readers need not program.
 //
 //	c, err := largemvc.Fit(ctx, views, config)
 //	if err != nil {
@@ -35,7 +35,7 @@
 //   - For each half of the features, each half of the samples is clustered without these features, by the method of the initial
 //     clustering. Its clusters label the other half of the samples.
 //   - Each of these clusters gets the number of the cluster of the fit with which it shares most samples. If it shares less than
-//     half of the samples that are in one of both, the cluster is not found again. Its features are not tested.
+//     half of the samples that are in either, the cluster is not found again. Its features are not tested.
 //   - The feature's ranks in the cluster are compared with those in all other samples (a rank test, stratified by the halves of
 //     the samples, with the Pearson distribution of type III).
 //

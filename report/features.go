@@ -72,7 +72,7 @@ const (
 )
 
 // Features finds the features and the views that distinguish the clusters of Fit, in Options.Views. A page of Write has them too.
-// It uses the options Views, Seed, Workers and Progress. Errors are those of Write; no Views are an error.
+// It uses the options Views, Seed, Workers and Progress. It has the errors of Write, and needs Views.
 func Features(ctx context.Context, c *largemvc.Clustering, o Options) (*Importance, error) {
 	if err := parallel.CheckContext(ctx); err != nil {
 		return nil, err

@@ -77,26 +77,30 @@ func (o *Options) complete(n, views int) error {
 // check reports whether the lists have the lengths for n samples and the number of views.
 func (o *Options) check(n, views int) error {
 	if o.IDs != nil && len(o.IDs) != n {
-		return fmt.Errorf("report: %d IDs for %d samples", len(o.IDs), n)
+		return wrongLength("IDs", len(o.IDs), n, "sample")
 	}
 	if o.Views != nil && len(o.Views) != views {
-		return fmt.Errorf("report: %d Views, the clustering has %d", len(o.Views), views)
+		return wrongLength("Views", len(o.Views), views, "view of the clustering")
 	}
 	if err := o.checkViews(n); err != nil {
 		return err
 	}
 	if o.Trust != nil && len(o.Trust) != views {
-		return fmt.Errorf("report: Trust of %d views, the clustering has %d", len(o.Trust), views)
+		return wrongLength("Trust", len(o.Trust), views, "view of the clustering")
 	}
 	for v, t := range o.Trust {
 		if len(t) != n {
-			return fmt.Errorf("report: view %d of Trust has %d values for %d samples", v, len(t), n)
+			return wrongLength(fmt.Sprintf("Trust[%d]", v), len(t), n, "sample")
 		}
 	}
 	if o.Novelty != nil && len(o.Novelty) != n {
-		return fmt.Errorf("report: Novelty has %d values for %d samples", len(o.Novelty), n)
+		return wrongLength("Novelty", len(o.Novelty), n, "sample")
 	}
 	return nil
+}
+
+func wrongLength(field string, have, want int, of string) error {
+	return fmt.Errorf("report: %s has the length %d, want %d: one for each %s", field, have, want, of)
 }
 
 func (o *Options) checkViews(n int) error {
@@ -106,11 +110,11 @@ func (o *Options) checkViews(n int) error {
 		case err != nil:
 			return fmt.Errorf("report: %s of Views: %w", in.Label(v), err)
 		case in.Rows != n:
-			return fmt.Errorf("report: view %d of Views has %d samples, the clustering has %d", v, in.Rows, n)
+			return fmt.Errorf("report: Views[%d] has %s, the clustering has %d", v, plural(in.Rows, "sample"), n)
 		case in.Empty():
-			return fmt.Errorf("report: view %d of Views has no values", v)
+			return fmt.Errorf("report: Views[%d] has no values", v)
 		case in.Present != nil && len(in.Present) != n:
-			return fmt.Errorf("report: the mask of view %d of Views has %d entries for %d samples", v, len(in.Present), n)
+			return wrongLength(fmt.Sprintf("the mask of Views[%d]", v), len(in.Present), n, "sample")
 		}
 	}
 	return nil
@@ -140,17 +144,17 @@ func (o *Options) checkValues(ctx context.Context, r *result) error {
 func (o *Options) completeClasses(n int) error {
 	if o.Classes == nil {
 		if o.ClassNames != nil {
-			return errors.New("report: ClassNames without Classes")
+			return errors.New("report: ClassNames is set without Classes: set both, or leave it out")
 		}
 		return nil
 	}
 	if len(o.Classes) != n {
-		return fmt.Errorf("report: %d Classes for %d samples", len(o.Classes), n)
+		return wrongLength("Classes", len(o.Classes), n, "sample")
 	}
 	most := -1
 	for i, c := range o.Classes {
 		if c < 0 || o.ClassNames != nil && c >= len(o.ClassNames) {
-			return fmt.Errorf("report: the class of sample %d is %d, want 0 to %d", i, c, len(o.ClassNames)-1)
+			return fmt.Errorf("report: Classes[%d] is %d, want 0 or more, and less than the number of ClassNames", i, c)
 		}
 		most = max(most, c)
 	}
@@ -158,7 +162,7 @@ func (o *Options) completeClasses(n int) error {
 		return nil
 	}
 	if most >= mostClasses {
-		return fmt.Errorf("report: %d classes without ClassNames", most+1)
+		return fmt.Errorf("report: Classes has %d, want less than %d, or ClassNames", most, mostClasses)
 	}
 	for c := range most + 1 {
 		o.ClassNames = append(o.ClassNames, fmt.Sprint(c))

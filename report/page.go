@@ -36,8 +36,8 @@ func Write(ctx context.Context, w io.Writer, c *largemvc.Clustering, o Options) 
 	return write(ctx, w, r, o)
 }
 
-// WritePredictions writes the page on the labels that a model gives to samples. It sets Options.Views to views. Its errors are
-// those of Write.
+// WritePredictions writes the page on the labels that a model gives to samples. It sets Options.Views to views. It returns
+// the errors of Write.
 func WritePredictions(
 	ctx context.Context, w io.Writer, p *largemvc.Predictor, views []largemvc.View, o Options,
 ) error {

@@ -30,7 +30,7 @@ type cell struct{ class, cluster, count int }
 // there is no sample or if the lengths differ.
 func NewContingency(classes, clusters []int) (*Contingency, error) {
 	if len(classes) != len(clusters) {
-		return nil, fmt.Errorf("score: %d class labels and %d cluster labels", len(classes), len(clusters))
+		return nil, fmt.Errorf("score: %d class labels and %d cluster labels, want equally many", len(classes), len(clusters))
 	}
 	if len(classes) == 0 {
 		return nil, fmt.Errorf("score: there are no labels to compare")

@@ -14,7 +14,7 @@ import (
 //	(Σ_k n_k ‖c_k − mean‖² / (c − 1)) / (Σ_i ‖x_i − c_label(i)‖² / (n − c)),
 //
 // x is an n×d matrix, and labels are any integers. Higher is better. The index is +∞ if every row is its cluster's mean, and 1 if
-// all rows are equal. Errors, and the sizes of values, are as for Silhouette. It takes O(n·d).
+// all rows are equal. Silhouette documents the errors and the range of values. It takes O(n·d).
 func CalinskiHarabasz(x mat.Matrix, labels []int) (float64, error) {
 	p, err := newPartition(x, labels)
 	if err != nil {
@@ -41,7 +41,7 @@ func CalinskiHarabasz(x mat.Matrix, labels []int) (float64, error) {
 //	(1/c) Σ_k max_{l≠k} (s_k + s_l) / ‖c_k − c_l‖,
 //
 // x is an n×d matrix, and labels are any integers. Lower is better, and 0 is the minimum. A pair of clusters with equal means
-// counts as 0, as in scikit-learn. Errors, and the sizes of values, are as for Silhouette. It takes O(n·d + c²·d).
+// counts as 0, as in scikit-learn. Silhouette documents the errors and the range of values. It takes O(n·d + c²·d).
 func DaviesBouldin(x mat.Matrix, labels []int) (float64, error) {
 	p, err := newPartition(x, labels)
 	if err != nil {

@@ -39,7 +39,7 @@ func (t *Contingency) Match() (map[int]int, error) {
 }
 
 // Accuracy returns the share of samples in the class of their cluster, under the matching of Match (Y. Yang et al., TIP 2010,
-// eq. 24). Samples of a cluster without a class count as wrong. Errors are those of Match.
+// eq. 24). Samples of a cluster without a class count as wrong. It has the errors of Match.
 func (t *Contingency) Accuracy() (float64, error) {
 	_, matched, err := t.match()
 	return float64(matched) / float64(t.samples), err

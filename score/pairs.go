@@ -2,8 +2,8 @@ package score
 
 import "fmt"
 
-// PairCounts counts the unordered pairs of samples. A pair in one cluster is positive, any other pair is negative. It is true if
-// cluster and class agree: both are the same or both differ.
+// PairCounts counts the unordered pairs of samples. A pair in one cluster is positive (P), any other pair is negative (N). A
+// pair is true (T) if cluster and class agree: both are the same or both differ. Else it is false (F).
 type PairCounts struct{ TP, FP, FN, TN int64 }
 
 // String returns the four numbers with their meaning.
@@ -53,7 +53,7 @@ func (p PairCounts) ARI() float64 {
 }
 
 // BCubed holds means over the samples: the precision and recall of the cluster of a sample with respect to its class (A. Bagga
-// and B. Baldwin, LREC 1998). A sample counts as a neighbour of itself, so that all are defined.
+// and B. Baldwin, LREC 1998). A sample counts as a neighbour of itself, so all three are defined.
 type BCubed struct{ Precision, Recall, F float64 }
 
 // String returns the scores in per cent.

@@ -25,7 +25,7 @@ func newPartition(x mat.Matrix, labels []int) (*partition, error) {
 	p := &partition{rows: inRange(dense)}
 	p.n, p.d = dense.Dims()
 	if len(labels) != p.n {
-		return nil, fmt.Errorf("score: %d labels for %d rows", len(labels), p.n)
+		return nil, fmt.Errorf("score: the number of labels is %d, want %d: one for each row of x", len(labels), p.n)
 	}
 	var distinct []int
 	distinct, p.cluster = number(labels)

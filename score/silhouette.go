@@ -33,7 +33,7 @@ type SilhouetteConfig struct {
 // the index. Differences below 1e-70 of the largest one in a column count as zero.
 //
 // It returns an error if x has no rows, if an entry is NaN or infinite, if the number of labels is not n, or if there are fewer
-// than two clusters or as many as rows. If ctx is cancelled, it returns the context's error.
+// than two clusters or as many clusters as rows. If ctx is cancelled, it returns the context's error.
 func Silhouette(ctx context.Context, x mat.Matrix, labels []int, cfg SilhouetteConfig) (float64, error) {
 	if cfg.Samples < 0 || cfg.Workers < 0 {
 		return 0, fmt.Errorf("score: Samples is %d and Workers is %d, want 0 or more", cfg.Samples, cfg.Workers)

@@ -125,7 +125,7 @@ func runChoose(ctx context.Context, args []string, stdout, stderr io.Writer) err
 		return err
 	}
 	if o.from = max(o.from, len(o.classNames)); o.to < o.from {
-		return usagef("choose: -to is %d, and the known labels have %s", o.to, count(len(o.classNames), "class"))
+		return usagef("choose: -to is %d, want at least %d, the number of known classes", o.to, len(o.classNames))
 	}
 	if !o.quiet {
 		_ = say(stderr, &in.reading) // a log that is full or gone is no reason not to try
@@ -257,10 +257,10 @@ func (c *chosen) table(w io.Writer) error {
 		fmt.Fprintf(w, "  the data have %s, not used here\n", count(*c.Classes, "class"))
 	}
 	_, err := fmt.Fprintf(w, "\nloss: lower is better; structure: whether there are clusters, in comparison with "+
-		"noise;\nhalves: agreement (ARI) of the clusters of two halves of the samples; of noise: the same for noise; seeds: of "+
-		"several fits;\ngap share: share of the squared eigengaps, of five graphs with 5 to 20 neighbours; eigengap: in the "+
-		"graph of the fit; silhouette: of the views;\nsmallest: the samples in the smallest cluster. It took %.3g "+
-		"s.\n", c.Seconds)
+		"noise;\nhalves: agreement (ARI) of the clusters of two halves of the samples; of noise: the same for noise;\nseeds: "+
+		"agreement of fits with different seeds; gap share: share of the squared eigengaps, of five graphs with\n5 to 20 "+
+		"neighbours; eigengap: in the graph of the fit; silhouette: of the views;\nsmallest: the samples in the smallest "+
+		"cluster. It took %.3g s.\n", c.Seconds)
 	return err
 }
 

@@ -202,8 +202,8 @@ func (c *comparison) table(w io.Writer) error {
 	line("A", "%s of %s, column %s", count(len(c.A.Labels), "label"), c.A.Path, c.A.Column)
 	line("B", "%s of %s, column %s", count(len(c.B.Labels), "label"), c.B.Path, c.B.Column)
 	line("scores", "ARI %.1f %%, NMI %.1f %%, %.1f %% of the samples in matched labels", 100*c.ARI, 100*c.NMI, 100*c.ACC)
-	line("", "homogeneity %.1f %%, completeness %.1f %% (how pure B's labels are in A's, and A's in B's)", 100*c.Homogeneity,
-		100*c.Completeness)
+	line("", "homogeneity %.1f %%, completeness %.1f %% (100 %%: each label of B lies in one of A; each of A in one of B)",
+		100*c.Homogeneity, 100*c.Completeness)
 	if err := t.Flush(); err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 const aboutData = `
 Rows are samples. A file may be NumPy (.npz, .npy), safetensors, MATLAB (.mat, also v7.3), HDF5, AnnData (.h5ad), MuData
 (.h5mu), Parquet, CSV or TSV (also gzip); its content shows which. A folder has one file per view. .npy and .parquet may be
-addresses (https://…). x-%d.npy is one view with its rows in x-0.npy, x-1.npy, …; 'largemvc inspect -manifest' lists them.
+addresses (https://…). x-%d.npy is one view with its rows in x-0.npy, x-1.npy, …; first run 'largemvc inspect -manifest'.
 Usual names are found without a flag: views in X0, X1, … (also x0, view_0, …) or in a cell X, data, fea …; classes in y, Y,
 gt, labels …; a mask in present; ids in id, sample_id, patient_id …. Files with ids are joined by them, in any order. One line
 per view reports how it is read. A variable that looks like a view and is not read is an error.

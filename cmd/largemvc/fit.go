@@ -109,7 +109,7 @@ func trainingProgress(bar *progress.Bar) func(largemvc.Progress) error {
 		}
 		note := fmt.Sprintf("loss %.5g", e.Loss-e.NullLoss)
 		if e.Restarts > 1 {
-			note = fmt.Sprintf("run %d/%d  %s", e.Restart+1, e.Restarts, note)
+			note = fmt.Sprintf("restart %d/%d  %s", e.Restart+1, e.Restarts, note)
 		}
 		bar.ShowLeft(e.Epoch, e.Epochs, note, e.Elapsed, e.Left)
 		return nil
@@ -280,7 +280,7 @@ func (o *fitOptions) checkFiles(stdout io.Writer) error {
 		return err
 	}
 	if o.config.Checkpoint.Path == standard {
-		return usagef("fit: a checkpoint cannot be written to standard output")
+		return usagef("fit: a checkpoint cannot be written to standard output: give -checkpoint a file")
 	}
 	if o.json && o.toStandard() {
 		return usagef("fit: -json writes to standard output too: give -out, -save, -report, -trust and -write-config a file")

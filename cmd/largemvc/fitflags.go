@@ -87,7 +87,7 @@ func fitFlags(o *fitOptions) *flags {
 	o.start = "default"
 	f.string(&o.start, "start", "initial clustering: `default|careful|FILE`. careful: compares three clusterings, and replaces "+
 		"the default one only\nif the classes seem to differ much in size (docs/expect.md); FILE: a label from 0 for each "+
-		"sample, read and joined\nto the samples as a file of -labels is")
+		"sample, in a file\nas of -labels")
 	f.string(&o.known, "known", aboutKnown)
 	f.value(among(&o.preset, "default", "paper"), "preset", "preset of all settings that -set does not change: "+
 		"`default|paper`. default: neighbours, two standardisations, θ and\nρ ≥ 0; best on average; paper: the paper's "+
@@ -103,7 +103,7 @@ func fitFlags(o *fitOptions) *flags {
 		"with status 1; -checkpoint has\nthe state after the last epoch. none: no limit; auto: 8 with -mpi, else none")
 	f.bool(&o.overwrite, "overwrite", "let a new training overwrite the file of -checkpoint; by default that is an error")
 	f.string(&o.resume, "resume", "`FILE` that -checkpoint wrote: continue its training, with the same data and settings (in "+
-		"-config too). A higher\n-epochs trains longer. If a pipe has a float64 training, give -set Float64=true. By default "+
+		"-config too). A higher\n-epochs trains longer. For a float64 training from a pipe, give -set Float64=true. By default "+
 		"a new training begins")
 	f.int(&c.Machine.Workers, "workers", 0, "`N` threads; 0: all cores; with -mpi the cores of the process")
 	f.text(&c.Machine.Device, "device", "device of the training: `auto|cpu|cuda`. auto: a GPU if there is one, the training "+
@@ -195,7 +195,7 @@ func (o *fitOptions) check() error {
 // checkJudged refuses what needs the judgement of the structure where there is none.
 func (o *fitOptions) checkJudged() error {
 	if o.config.NoStructure && (o.memberships != "" || o.outliers == "mark") {
-		return usagef("fit: -memberships and -outliers mark cannot be given with -set NoStructure=true: leave it out")
+		return usagef("fit: -memberships and -outliers mark cannot be given with -set NoStructure=true: leave out this setting")
 	}
 	return nil
 }

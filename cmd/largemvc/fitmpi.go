@@ -41,7 +41,7 @@ func (o *fitOptions) checkMPI() error {
 		}
 	}
 	if o.config.Float64 || o.config.NoStructure {
-		return usagef("fit: -set Float64=true and -set NoStructure=true cannot be given with -mpi")
+		return usagef("fit: -set Float64=true and -set NoStructure=true cannot be given with -mpi: leave them out")
 	}
 	if err := o.checkMPILabels(); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (o *dataOptions) checkShards(command, with string) error {
 			return usagef("%s: %s does not read standard input", command, with)
 		}
 		if strings.Count(path, "%d") > 1 {
-			return usagef("%s: -data %s has %%d more than once", command, path)
+			return usagef("%s: -data %s has %%d more than once: give it once", command, path)
 		}
 	}
 	if len(o.table) > 0 && len(o.data) > 1 && o.sharded() {

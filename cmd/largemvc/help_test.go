@@ -43,7 +43,7 @@ func TestShortHelp(t *testing.T) {
 func TestHelpOfFiles(t *testing.T) {
 	for _, test := range []struct{ command, flag, want string }{
 		{"fit", "labels", "of any format of -data"}, {"predict", "labels", "of any format of -data"},
-		{"fit", "start", "as a file of -labels is"}, {"compare", "", "any format that fit -labels reads"},
+		{"fit", "start", "in a file as of -labels"}, {"compare", "", "any format that fit -labels reads"},
 		{"fit", "", "interrupted training writes each result to FILE.partial instead of FILE, and exits with status 1"},
 	} {
 		_, help, _ := runLine(test.command, "-h", "all")

@@ -135,7 +135,7 @@ func TestKnownChoose(t *testing.T) {
 		t.Error(stdout)
 	}
 	status, stdout, stderr = runLine(append(args, "2")...)
-	checkFailure(t, "-to 2", exitUsage, status, stdout, stderr, "-to is 2, and the known labels have 3 classes")
+	checkFailure(t, "-to 2", exitUsage, status, stdout, stderr, "-to is 2, want at least 3, the number of known classes")
 	status, stdout, stderr = runLine("fit", "-data", data, "-known", some, "-clusters", "auto", "-epochs", "2", "-quiet", "-json")
 	if status != exitOK {
 		t.Fatal(stderr)

@@ -181,7 +181,7 @@ func shellWord(word string) string {
 
 func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if len(args) == 0 {
-		return usagef("no command given ('largemvc -h' lists them)")
+		return usagef("no command given ('largemvc -h' lists the commands)")
 	}
 	switch args[0] {
 	case "-h", "-help", "--help", "help":

@@ -122,9 +122,9 @@ func TestFitNeighbors(t *testing.T) {
 		args, json, text string
 	}{
 		{"", "both 10 <nil> 6 3 [13 9]", "10 nearest samples, mutual, 6 steps of smoothing, weight 3 in " +
-			"the loss, held-out prediction 3"},
-		{"-preset paper", "sample <nil> <nil> <nil> <nil> [12 8]", "neighbours    none"},
-		{"-set Neighborhood.Neighbors=none", "sample <nil> <nil> <nil> <nil> [12 8]", "neighbours    none"},
+			"the loss, held-out information 3"},
+		{"-preset paper", "sample <nil> <nil> <nil> <nil> [12 8]", "neighbours   none"},
+		{"-set Neighborhood.Neighbors=none", "sample <nil> <nil> <nil> <nil> [12 8]", "neighbours   none"},
 		{"-preset paper -set Neighborhood.Neighbors=4", "sample 4 <nil> 6 3 [12 8]", "4 nearest samples, mutual"},
 		{"-set Neighborhood.Exact=none -set Neighborhood.Steps=none", "both <nil> 40 0 3 [13 9]",
 			"by 40 landmarks, no smoothing, weight 3"},
@@ -132,7 +132,7 @@ func TestFitNeighbors(t *testing.T) {
 			"by 30 landmarks, 6 steps of smoothing, none in the loss"},
 		{"-set Neighborhood.HeldOutWeight=none", "both 10 <nil> 6 3 [13 9]",
 			"mutual, 6 steps of smoothing, weight 3 in the loss\n"},
-		{"-set Neighborhood.HeldOutWeight=1.5", "both 10 <nil> 6 3 [13 9]", "held-out prediction 1.5"},
+		{"-set Neighborhood.HeldOutWeight=1.5", "both 10 <nil> 6 3 [13 9]", "held-out information 1.5"},
 		{"-set Neighborhood.Directions=5 -set Preprocess=zscore -set Neighborhood.Steps=1",
 			"zscore 10 <nil> 1 3 [5 5]", "2 inputs of 5 + 5 columns"},
 	} {

@@ -259,7 +259,7 @@ func (r *summary) neighbors() string {
 		graph += ", none in the loss"
 	}
 	if *r.HeldOutWeight > 0 {
-		graph += fmt.Sprintf(", held-out prediction %g", *r.HeldOutWeight)
+		graph += fmt.Sprintf(", held-out information %g", *r.HeldOutWeight)
 	}
 	return graph
 }
@@ -305,7 +305,7 @@ func (r *summary) table(w io.Writer) error {
 			percent(r.Purity), count(*r.Classes, "class"))
 	}
 	if r.StartACC != nil {
-		line("at the start", "ACC %s, NMI %s, ARI %s", percent(r.StartACC), percent(r.StartNMI), percent(r.StartARI))
+		line("", "initial clustering: ACC %s, NMI %s, ARI %s", percent(r.StartACC), percent(r.StartNMI), percent(r.StartARI))
 	}
 	return t.Flush()
 }

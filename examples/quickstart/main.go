@@ -70,7 +70,7 @@ func run(ctx context.Context, n int, config largemvc.Config, path string, w io.W
 		took   time.Duration
 	}{
 		{"LargeMvC-Net", c.Labels, c.Timings.Total},
-		{"  where it starts, before training", c.StartLabels, c.Timings.Prepare + c.Timings.Start},
+		{"  initial clustering", c.StartLabels, c.Timings.Prepare + c.Timings.Start},
 		{"k-means, features standardised", means.Labels, time.Since(began)},
 	} {
 		s, err := largemvc.Evaluate(set.Labels, x.labels)
@@ -80,8 +80,8 @@ func run(ctx context.Context, n int, config largemvc.Config, path string, w io.W
 		fmt.Fprintf(w, "%-34s  %4.1f %%  %4.1f %%  %4.1f %%  %7.1f\n", x.name, 100*s.ACC, 100*s.NMI, 100*s.ARI, x.took.Seconds())
 	}
 	fmt.Fprint(w, "\n"+
-		"ACC is the share of images in the cluster of their digit; NMI and ARI compare clusters and digits, too. No method has\n"+
-		"seen what digit an image shows. This is one data set: studies/quality has many.\n\n"+
+		"ACC is the share of images in the cluster of their digit; NMI and ARI compare clusters and digits, too. No method\n"+
+		"uses the digits. This is one data set: studies/quality has many.\n\n"+
 		"Next: your own matrices in Go  go run ./examples/ownmatrices\n"+
 		"      your own files           go run ./cmd/largemvc fit -data FILE -clusters C\n")
 	if path == "" {

@@ -17,7 +17,7 @@ func TestRun(t *testing.T) {
 	if err := run(t.Context(), 300, largemvc.Config{Clusters: clusters, Epochs: 3}, page, &out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"300 images", "324 histograms", "\nLargeMvC-Net  ", "where it starts", "k-means, ", "ACC",
+	for _, want := range []string{"300 images", "324 histograms", "\nLargeMvC-Net  ", "initial clustering  ", "k-means, ", "ACC",
 		"Next: "} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the output lacks %q:\n%s", want, out.String())

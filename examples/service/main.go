@@ -1,6 +1,6 @@
 // Command service answers over HTTP which clusters new samples belong to.
 //
-//	go run ./examples/service -model model.safetensors   # that largemvc fit -save wrote; without it a small one is made
+//	go run ./examples/service -model model.safetensors   # of 'largemvc fit -save'; without it, a small model of made-up data
 //	curl -d '{"views": [[[0.1, 0.2, …]], [[1.5, …]]]}' http://127.0.0.1:8080/assign
 package main
 
@@ -33,7 +33,7 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.model, "model", "", "`FILE` with a model")
+	flag.StringVar(&o.model, "model", "", "`FILE` that 'largemvc fit -save' wrote; by default a small model of made-up data")
 	flag.StringVar(&o.listen, "listen", "127.0.0.1:8080", "`ADDRESS` of the service")
 	flag.DurationVar(&o.load, "load", 0, "send requests to the service for this `TIME`, print how long they take, and end")
 	flag.IntVar(&o.clients, "clients", 8, "`N` connections of -load")

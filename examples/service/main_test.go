@@ -62,10 +62,10 @@ func TestService(t *testing.T) {
 		status     int
 	}{
 		{"{", "unexpected EOF", http.StatusBadRequest},
-		{`{"views": [[[1]]]}`, "1 views, the model has 2", http.StatusBadRequest},
-		{body([]any{}, []any{}), "0 samples", http.StatusBadRequest},
-		{body(rows(0, 2), rows(1, 1)), "view 1 has 1 samples", http.StatusBadRequest},
-		{body(rows(1, 1), rows(1, 1)), "view 0, row 0: 12 values", http.StatusBadRequest},
+		{`{"views": [[[1]]]}`, "the number of views is 1, the model has 2", http.StatusBadRequest},
+		{body([]any{}, []any{}), "the number of samples is 0, want 1", http.StatusBadRequest},
+		{body(rows(0, 2), rows(1, 1)), "view 1: the number of samples is 1, in view 0 it is 2", http.StatusBadRequest},
+		{body(rows(1, 1), rows(1, 1)), "view 0, row 0: the number of values is 12, want 30", http.StatusBadRequest},
 		{body([]any{nil}, []any{nil}), `"row":0`, http.StatusBadRequest}, // a sample without a view
 		{`{"views": "` + strings.Repeat("x", mostBytes) + `"}`, "too large", http.StatusRequestEntityTooLarge},
 	} {

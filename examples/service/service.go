@@ -92,21 +92,21 @@ func (s *service) assign(w http.ResponseWriter, r *http.Request) {
 // viewsOf makes views of rows. What is wrong with their values is left to the model, which names the place.
 func viewsOf(rows [][][]float32, dims []int) ([]largemvc.View, error) {
 	if len(rows) != len(dims) {
-		return nil, fmt.Errorf("%d views, the model has %d", len(rows), len(dims))
+		return nil, fmt.Errorf("the number of views is %d, the model has %d", len(rows), len(dims))
 	}
 	n := len(rows[0])
 	if n < 1 || n > mostSamples {
-		return nil, fmt.Errorf("%d samples; a request has 1 to %d", n, mostSamples)
+		return nil, fmt.Errorf("the number of samples is %d, want 1 to %d", n, mostSamples)
 	}
 	var views []largemvc.View
 	for v, d := range dims {
 		if len(rows[v]) != n {
-			return nil, fmt.Errorf("view %d has %d samples, view 0 has %d", v, len(rows[v]), n)
+			return nil, fmt.Errorf("view %d: the number of samples is %d, in view 0 it is %d", v, len(rows[v]), n)
 		}
 		x, present := make([]float32, n*d), make([]bool, n)
 		for i, row := range rows[v] {
 			if present[i] = row != nil; present[i] && len(row) != d {
-				return nil, fmt.Errorf("view %d, row %d: %d values, the model has %d features", v, i, len(row), d)
+				return nil, fmt.Errorf("view %d, row %d: the number of values is %d, want %d", v, i, len(row), d)
 			}
 			copy(x[i*d:], row)
 		}
@@ -115,7 +115,7 @@ func viewsOf(rows [][][]float32, dims []int) ([]largemvc.View, error) {
 	return views, nil
 }
 
-var errBusy = errors.New("busy")
+var errBusy = errors.New("busy: try again in a second")
 
 // badRequest is an error of a request that the model never saw.
 type badRequest struct{ error }

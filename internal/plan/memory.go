@@ -62,7 +62,8 @@ func (f *Fit) Check() error {
 	}
 	row := float64(width) + float64(s.Anchors+64)*float64(s.Layers*(len(f.Views)+3))
 	if most := float64(n) * row * 64; f.Sample == 0 && most > math.MaxInt64/64 {
-		return fmt.Errorf("%d samples of %d features in %d layers of %d anchors fit no memory", n, width, s.Layers, s.Anchors)
+		return fmt.Errorf("%d samples of %d features in %d layers of %d anchors do not fit in memory", n, width, s.Layers,
+			s.Anchors)
 	}
 	return nil
 }

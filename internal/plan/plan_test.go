@@ -122,7 +122,7 @@ func TestCheck(t *testing.T) {
 	for want, f := range map[string]*Fit{
 		"0 samples":                paper(outside(0, 3)),
 		"view 1 has 0 features":    paper(outside(10, 3, 0)),
-		"fit no memory":            paper(outside(1<<60, 1<<30)),
+		"not fit in memory":        paper(outside(1<<60, 1<<30)),
 		"the views have more than": paper(outside(10, math.MaxInt, 2)),
 		"":                         paper(outside(9, 2)),
 	} {

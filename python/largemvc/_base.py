@@ -1,4 +1,4 @@
-"""The classes of scikit-learn that the estimator is one of; without scikit-learn, the methods that it needs from them."""
+"""The base classes of the estimator: scikit-learn's, or without scikit-learn classes with the methods that it needs."""
 
 from __future__ import annotations
 

@@ -20,12 +20,12 @@ class Choice(NamedTuple):
 
 def choose(views: Any, numbers: Iterable[int] = range(2, 21), *, seeds: int = 3, epochs: int = 30, preset: str = "default",
            random_state: Any = None, n_jobs: int | None = None, figure: str | None = None, verbose: bool | None = None) -> Choice:
-    """Suggest a number of clusters of a range without gaps. Each number takes the time of several fits.
+    """Suggest a number of clusters out of numbers, a range without gaps. Each number takes the time of several fits.
 
     Parameters
     ----------
     views : matrix, or list or dict of matrices, each of shape (n, d_v)
-        Values, as for `LargeMVC.fit`. The parameters without a line here are as of `LargeMVC`.
+        Values, as for `LargeMVC.fit`. `LargeMVC` documents the other parameters.
     seeds, epochs : int
         Number of fits of each number, and of optimiser steps of each fit.
     figure : path, optional

@@ -24,7 +24,7 @@ class Structure(NamedTuple):
     """Whether the samples have clusters, compared with noise. A figure is None if it was not computed."""
 
     judgement: str  # "clear", "weak", "none" or "unknown"
-    stability: float | None  # how often clusters of parts of the samples agree (0 to 1)
+    stability: float | None  # how well clusters of halves of the samples agree: 0 is chance, 1 equal
     stability_null: float | None  # the same of noise
     border: float | None  # density of samples between the clusters, relative to the density in them
     border_null: float | None  # the same of noise
@@ -33,11 +33,11 @@ class Structure(NamedTuple):
 
 
 class Assignments(NamedTuple):
-    """The result of `LargeMVC.assign` for n samples. What the model cannot say is None."""
+    """The result of `LargeMVC.assign` for n samples. A figure that the model lacks is None."""
 
     labels: np.ndarray  # cluster of each sample, shape (n,)
-    confidence: np.ndarray | None  # how often the label is found again (0 to 1), shape (n,)
-    novelty: np.ndarray | None  # share of the training samples that are nearer to the others (0 to 1), shape (n,)
+    confidence: np.ndarray | None  # how often the label is found again: 0 is chance, 1 always, shape (n,)
+    novelty: np.ndarray | None  # share of the training samples nearer to the other ones (0 to 1), shape (n,)
     memberships: np.ndarray | None  # membership in each cluster, shape (n, n_clusters); a row sums to 1
     classes: np.ndarray | None  # class by the known labels of the training, shape (n,)
     class_confidence: np.ndarray | None  # probability that the class is right (0 to 1), shape (n,)
@@ -83,7 +83,7 @@ class LargeMVC(ClusterMixin, TransformerMixin, Estimator):
     labels_ : ndarray of int, shape (n,)
         Cluster of each sample; cluster 0 is the largest. The order is the order of the rows, or of `sample_ids_`.
     confidence_ : ndarray of float, shape (n,), or None
-        How often the label is found again (0 to 1).
+        How often the label is found again: 0 is chance, 1 always.
     memberships_ : ndarray of float, shape (n, n_clusters_), or None
         Membership in each cluster; a row sums to 1.
     remoteness_, novelty_ : ndarray of float, shape (n,), or None
@@ -126,7 +126,8 @@ class LargeMVC(ClusterMixin, TransformerMixin, Estimator):
         views : matrix, or list or dict of matrices, each of shape (n, d_v)
             Values of the samples.
         y : array of shape (n,), optional
-            Known labels; −1, None or NaN where the label is not known. They do not change the clusters (docs/known.md).
+            Known labels; −1, None or NaN where the label is not known. They do not
+            change the clusters, unless options set Neighborhood.KnownWeight (docs/known.md).
 
         Raises
         ------
@@ -183,7 +184,7 @@ class LargeMVC(ClusterMixin, TransformerMixin, Estimator):
                 continue
             name = name.lstrip("-").replace("_", "-")
             if name in _OURS:
-                raise ValueError(f"options[{name!r}]: the package sets this flag itself")
+                raise ValueError(f"options[{name!r}]: the package sets this flag itself; leave it out")
             if value is True:
                 flags.append("-" + name)
             elif value is not None and value is not False:
@@ -288,8 +289,8 @@ class LargeMVC(ClusterMixin, TransformerMixin, Estimator):
     def report(self, path: str | os.PathLike | None = None, views: Any = None, *, title: str | None = None) -> Report:
         """Return a report on samples, and write it to path if that is given.
 
-        It has a summary, a map, sizes, doubtful samples and a description of each cluster. The samples are those of views, by
-        default the views of `fit`, if the caller still has them.
+        It has a summary, a map, sizes, doubtful samples and a description of each cluster. By default views are the views of
+        `fit`, if the caller still has them.
         """
         self._fitted()
         if views is None:
@@ -315,7 +316,7 @@ class LargeMVC(ClusterMixin, TransformerMixin, Estimator):
 
     @contextmanager
     def _process(self, new: bool = False) -> Iterator[tuple[Process, str]]:
-        """Return a process, and the path of the model: those of serve, else new ones."""
+        """Return a process, and the path of the model, from `serve` if it is in use."""
         data, server = self._fitted(), getattr(self, "_server", None)
         if server is not None and not new:
             with server[0].lock:
