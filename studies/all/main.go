@@ -128,11 +128,8 @@ func (s study) remake(ctx context.Context, o *options, folder, commit string, st
 		return err
 	}
 	text, err := s.run(ctx, o, out)
-	if err == nil && !o.spot {
-		err = keepFiles(out, filepath.Join(folder, s.name))
-	}
 	if err == nil || o.spot {
-		err = errors.Join(err, os.RemoveAll(out))
+		err = errors.Join(err, s.tidy(o, out, folder))
 	}
 	if err != nil {
 		return err
@@ -151,6 +148,16 @@ func (s study) remake(ctx context.Context, o *options, folder, commit string, st
 		return err
 	}
 	return os.Rename(partial, path)
+}
+
+// tidy removes the work of a study, but for the files that are kept.
+func (s study) tidy(o *options, out, folder string) error {
+	if !o.spot {
+		if err := keepFiles(out, filepath.Join(folder, s.name)); err != nil {
+			return err
+		}
+	}
+	return os.RemoveAll(out)
 }
 
 // keepFiles moves the pages, tables and figures of a study out of the folder of its work.
