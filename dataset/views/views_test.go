@@ -193,7 +193,7 @@ func TestErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := largemvc.Fit(context.Background(), x, largemvc.Config{Clusters: 2}); err == nil ||
-		!strings.Contains(err.Error(), "1 values for 3×2") {
+		!strings.Contains(err.Error(), "the number of values is 1, want n·d for 3×2") {
 		t.Errorf("error %v", err)
 	}
 }
