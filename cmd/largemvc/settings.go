@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"errors"
@@ -192,8 +193,8 @@ func (f *flags) readFile(rest []string) error {
 	if err := d.Decode(&values); err != nil || d.More() {
 		return usagef("%s: -config %s: no JSON object: %v", f.Name(), f.file, err)
 	}
-	if twice := keyTwice(json.NewDecoder(strings.NewReader(string(text))), ""); twice != "" {
-		return usagef("%s: -config %s: %s is there twice", f.Name(), f.file, twice)
+	if twice := f.keyTwice(json.NewDecoder(strings.NewReader(string(text))), "", map[string]string{}); twice != "" {
+		return usagef("%s: -config %s: %s", f.Name(), f.file, twice)
 	}
 	given := f.given()
 	given["data"] = given["data"] || len(rest) > 0
@@ -203,24 +204,29 @@ func (f *flags) readFile(rest []string) error {
 	return nil
 }
 
-// keyTwice reads a value of valid JSON. It returns the first key that an object in it has twice, after prefix, or "" without.
-func keyTwice(d *json.Decoder, prefix string) string {
+// keyTwice reads a value of valid JSON, whose names begin with prefix. It returns what an object in it says twice, or "" without.
+// seen has the names so far, by the flag that they stand for.
+func (f *flags) keyTwice(d *json.Decoder, prefix string, seen map[string]string) string {
 	t, _ := d.Token()
 	open, nested := t.(json.Delim)
 	if !nested {
 		return ""
 	}
-	for seen := map[string]bool{}; d.More(); {
-		name := prefix
+	for i := 0; d.More(); i++ {
+		name := fmt.Sprint(prefix, i)
 		if open == '{' {
 			key, _ := d.Token()
-			if name += fmt.Sprint(key); seen[name] {
-				return name
+			name = fmt.Sprint(prefix, key)
+			flag := cmp.Or(f.short[name], strings.TrimPrefix(flagOf("Config."+name), "-"), name)
+			switch other, twice := seen[flag]; {
+			case twice && other == name:
+				return name + " is there twice"
+			case twice:
+				return fmt.Sprintf("%s and %s are one setting: give one of them", other, name)
 			}
-			seen[name] = true
-			name += "."
+			seen[flag] = name
 		}
-		if twice := keyTwice(d, name); twice != "" {
+		if twice := f.keyTwice(d, name+".", seen); twice != "" {
 			return twice
 		}
 	}

@@ -64,6 +64,8 @@ func TestConfigFileErrors(t *testing.T) {
 		`{"Clusters": 3} {}`:             "no JSON object",
 		`[3]`:                            "no JSON object",
 		`{"view": ["a=1"], "Noise": {"Type": "NoNoise", "Type": "RowShrink"}}`: "Noise.Type is there twice",
+		`{"k": 3, "data": "x.npz", "Clusters": 4}`:                             "k and Clusters are one setting",
+		`{"device": "cpu", "Machine": {"Device": "auto"}}`:                     "device and Machine.Device are one setting",
 	} {
 		path := writeText(t, "fit.json", text)
 		status, stdout, stderr := runLine("fit", "x.npz", "-config", path)

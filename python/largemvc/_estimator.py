@@ -233,7 +233,7 @@ class LargeMVC(ClusterMixin, TransformerMixin, Estimator):
             return None
         if self._classes is None:
             return np.array(names)
-        return np.array([self._classes[name] for name in names])
+        return np.array([_known.named(self._classes, name) for name in names])
 
     def predict(self, views: Any) -> np.ndarray:
         """Return the cluster of each sample.

@@ -44,6 +44,11 @@ def read(y: Any, views: Views) -> Known | None:
     return Known(found, dict(zip(names, values))) if names else None
 
 
+def named(classes: dict[str, Any], name: str) -> Any:
+    """Return the class that the command calls name. It spells numbers in its own way: 1000 for the text 1e3."""
+    return classes[name] if name in classes else {float(text): value for text, value in classes.items()}[float(name)]
+
+
 # Texts that the command reads as no label.
 _MISSING = {"na", "n/a", "nan", "-nan", "null", "none", "?", "#n/a", "#na", "<na>"}
 

@@ -148,6 +148,7 @@ class Fit(Case):
                        [np.nan if i >= 60 else "abc"[k] for i, k in enumerate(self.kinds)],
                        pd.array([None if i >= 60 else k for i, k in enumerate(self.kinds)], dtype="Int64")):
             self.assertEqual(self.model(y=labels).summary_["known"]["known"], 60)
+        self.assertEqual(set(self.model(y=np.array(["1e3", "07", "2"])[self.kinds]).class_labels_), {"1e3", "07", "2"})
         self.assertEqual(self.model({"a": self.a, "A": self.b}).view_features_in_, [8, 5])
         np.testing.assert_array_equal(self.model({"a": self.a, "A": self.b}).labels_, self.model().labels_)
         counted = [x.reset_index(drop=True) for x in frames]
