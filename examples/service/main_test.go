@@ -66,6 +66,8 @@ func TestService(t *testing.T) {
 		{body([]any{}, []any{}), "the number of samples is 0, want 1", http.StatusBadRequest},
 		{body(rows(0, 2), rows(1, 1)), "view 1: the number of samples is 1, in view 0 it is 2", http.StatusBadRequest},
 		{body(rows(1, 1), rows(1, 1)), "view 0, row 0: the number of values is 12, want 30", http.StatusBadRequest},
+		{body(rows(1, 1), rows(1, 1)), `"view":0,"row":0,"column":-1`, http.StatusBadRequest},
+		{body(rows(0, 2), rows(1, 1)), `"view":1,"row":-1`, http.StatusBadRequest},
 		{body([]any{nil}, []any{nil}), `"row":0`, http.StatusBadRequest}, // a sample without a view
 		{`{"views": "` + strings.Repeat("x", mostBytes) + `"}`, "too large", http.StatusRequestEntityTooLarge},
 	} {

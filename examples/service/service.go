@@ -71,7 +71,7 @@ func (s *service) assign(w http.ResponseWriter, r *http.Request) {
 	}
 	views, err := viewsOf(asked.Views, s.model.Dims())
 	if err != nil {
-		fail(w, &badRequest{err})
+		fail(w, err)
 		return
 	}
 	select {
@@ -92,27 +92,32 @@ func (s *service) assign(w http.ResponseWriter, r *http.Request) {
 // viewsOf makes views of rows. What is wrong with their values is left to the model, which names the place.
 func viewsOf(rows [][][]float32, dims []int) ([]largemvc.View, error) {
 	if len(rows) != len(dims) {
-		return nil, fmt.Errorf("the number of views is %d, the model has %d", len(rows), len(dims))
+		return nil, wrong(-1, -1, "the number of views is %d, the model has %d", len(rows), len(dims))
 	}
 	n := len(rows[0])
 	if n < 1 || n > mostSamples {
-		return nil, fmt.Errorf("the number of samples is %d, want 1 to %d", n, mostSamples)
+		return nil, wrong(-1, -1, "the number of samples is %d, want 1 to %d", n, mostSamples)
 	}
 	var views []largemvc.View
 	for v, d := range dims {
 		if len(rows[v]) != n {
-			return nil, fmt.Errorf("view %d: the number of samples is %d, in view 0 it is %d", v, len(rows[v]), n)
+			return nil, wrong(v, -1, "view %d: the number of samples is %d, in view 0 it is %d", v, len(rows[v]), n)
 		}
 		x, present := make([]float32, n*d), make([]bool, n)
 		for i, row := range rows[v] {
 			if present[i] = row != nil; present[i] && len(row) != d {
-				return nil, fmt.Errorf("view %d, row %d: the number of values is %d, want %d", v, i, len(row), d)
+				return nil, wrong(v, i, "view %d, row %d: the number of values is %d, want %d", v, i, len(row), d)
 			}
 			copy(x[i*d:], row)
 		}
 		views = append(views, largemvc.DenseView(n, d, x).WithPresent(present))
 	}
 	return views, nil
+}
+
+// wrong is an error of the same type as the model's: fail answers with its view and its row.
+func wrong(view, row int, format string, args ...any) error {
+	return &largemvc.InputError{View: view, Row: row, Column: -1, Err: fmt.Errorf(format, args...)}
 }
 
 var errBusy = errors.New("busy: try again in a second")
