@@ -84,6 +84,7 @@ func (g *gen) dotTile(rows, c int) {
 	}
 	for i := range rows {
 		g.maskedLoad(at("R12", i), x(i), mask)
+		g.op("PREFETCHT1 %s", at("R13", i))
 	}
 	madd()
 	g.label("sum%d", rows)
