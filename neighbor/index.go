@@ -256,7 +256,7 @@ func (x *Index[T]) buildLandmarks(ctx context.Context, src *source[T], device ro
 		if q == len(x.spaces)-1 {
 			memory = nil
 		}
-		rows.ReturnMemory(src.n * src.width(x.sourceViews())) // the memory of finding and packing landmarks
+		rows.CollectGarbage(src.n * src.width(x.sourceViews())) // the memory of finding and packing landmarks
 	}
 	b, err := join(ctx, x.sets, parts, x.weights, c)
 	if err != nil {

@@ -225,7 +225,7 @@ func Collect(views []view.View) {
 	for _, x := range views {
 		values += x.Rows * x.Cols
 	}
-	rows.ReturnMemory(values)
+	rows.CollectGarbage(values)
 }
 
 // Intake returns the preparation of new samples with dims[v] features.

@@ -61,8 +61,7 @@ func gram[T kernel.Float](ctx context.Context, x []rows.Matrix[T], total int, cf
 				}
 			}
 			part.sum = grow(part.sum, total*total)
-			clear(part.sum)
-			kernel.AddTo(part.sum, b.sums)
+			kernel.Widen(part.sum, b.sums)
 			return nil
 		})
 	if err == nil {
