@@ -87,6 +87,10 @@ func (f *flags) parseError(err error) error {
 			return usagef("%s: %s: did you mean -%s?", f.Name(), text, meant)
 		}
 	}
+	// Package flag says no more of a number; other flags say what they want.
+	if text, number := strings.CutSuffix(text, "parse error"); number {
+		return usagef("%s: %smust be a whole number of 0 or more ('largemvc %[1]s -h' explains the flags)", f.Name(), text)
+	}
 	return usagef("%s: %s ('largemvc %[1]s -h' explains the flags)", f.Name(), text)
 }
 

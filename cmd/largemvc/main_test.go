@@ -277,6 +277,8 @@ func TestUsageErrors(t *testing.T) {
 		{"predict -model m -data x.npz -out l.csv.gz", "-out l.csv.gz: the table is not written as .gz"},
 		{"fit -data " + path + " -clusters 2 -trust t.npy", "-trust t.npy: the table is not written as .npy"},
 		{"fit -data x.npz -missing 0.1", "there is no flag -missing"},
+		{"fit -data x.npz -max-memory 700MiB", `"700MiB" for flag -max-memory: must be a whole number of 0 or more`},
+		{"fit -data x.npz -seed -1", `"-1" for flag -seed: must be a whole number of 0 or more`},
 		{"fit -data x.npz -layers 3", "there is no flag -layers: -set Layers=VALUE sets it"},
 		{"fit -data x.npz -held-out-weight 3", "-set Neighborhood.HeldOutWeight=VALUE sets it"},
 		{"choose -data x.npz -layers 3", "there is no flag -layers"},
