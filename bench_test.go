@@ -159,9 +159,7 @@ func BenchmarkEpochLayers(b *testing.B) {
 type shape struct{ n, features, views, clusters, anchors, layers int }
 
 // BenchmarkFit measures whole fits of 20 epochs, and the labels of as many new samples, while one size grows. It reports the
-// milliseconds at each size, and the exponent of the growth. go run -C studies ./bench/growth draws the curves:
-//
-//	go test -run '^$' -bench 'Fit$' -benchtime 3x . | go run -C studies ./bench/growth -out growth.svg
+// milliseconds at each size, and the exponent of the growth.
 func BenchmarkFit(b *testing.B) {
 	base := shape{n: 4000, features: 256, views: 2, clusters: 10, anchors: 10, layers: 2}
 	axes := map[string]struct {

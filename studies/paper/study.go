@@ -24,7 +24,7 @@ type study struct {
 	draws, tableDraws     int
 	epochs                int
 	limit                 int
-	quick, png, sameState bool
+	quick, sameState      bool
 	several               bool // all experiments run
 
 	stderr io.Writer
@@ -56,7 +56,6 @@ func (s *study) register(f *flag.FlagSet) {
 	f.IntVar(&s.limit, "limit", 0, "leave out sets of more samples; default 0: no limit")
 	f.BoolVar(&s.quick, "quick", false, "few draws, epochs and samples, on MNIST views unless -data says "+
 		"otherwise: minutes in place of hours")
-	f.BoolVar(&s.png, "png", false, "write figures as PNG too")
 	f.BoolVar(&s.sameState, "same-state", false,
 		"take finished work of another build of this program: nothing that it measures has changed")
 }

@@ -23,7 +23,6 @@ type Bars struct {
 	Title, YLabel string
 	Groups        []string
 	Series        []BarSeries
-	YMin, YMax    float64 // the ends of the y axis if they differ; otherwise the values determine them
 }
 
 // Table returns the bars: group, series, value, and error where a series has errors.
@@ -103,11 +102,8 @@ func (b Bars) plot() *plot.Plot {
 		top = 1
 	}
 	p.Y.Min, p.Y.Max = min(0, bottom), top
-	if b.YMin != b.YMax {
-		p.Y.Min, p.Y.Max = b.YMin, b.YMax
-	}
 	p.Y.Padding = 0
-	setAxis(&p.Y, false)
+	p.Y.Tick.Marker = linearTicks{}
 	p.X.Tick.Marker, p.X.Tick.Length = nameTicks(b.Groups), 0
 	if len(b.Groups) > 8 {
 		p.X.Tick.Label.Rotation = math.Pi / 5
