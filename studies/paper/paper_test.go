@@ -260,7 +260,7 @@ func TestPredicted(t *testing.T) {
 func TestObjective(t *testing.T) {
 	s := smallStudy(t)
 	for _, d := range s.sets {
-		r, x, err := solve(context.Background(), s, d, 7)
+		r, x, err := solve(context.Background(), d, 7)
 		if err != nil {
 			t.Fatal(err)
 		}
