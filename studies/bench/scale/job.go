@@ -26,7 +26,6 @@ type job struct {
 	First     int      // only this many rows, from memory; 0: all
 	Model     string   // a fit saves it; without Fit it labels the rows
 	Fit       *largemvc.Config
-	Then      int // epochs of another fit, of all samples, that begins at the labels of the first; 0: none
 	Scratch   string
 	MaxMemory int64 // bytes
 	Numbers   dataset.Numbers
@@ -135,10 +134,6 @@ func (j *job) train(ctx context.Context, x []largemvc.View, sum io.Writer, r *re
 	c := *j.Fit
 	c.Machine = machine.Options{Workers: j.Workers, Device: machine.CPU, MaxMemory: j.MaxMemory}
 	out, err := largemvc.Fit(ctx, x, c)
-	if err == nil && j.Then > 0 {
-		c.FitSamples, c.StartLabels, c.Epochs = 0, out.Labels, j.Then
-		out, err = largemvc.Fit(ctx, x, c)
-	}
 	if err != nil {
 		return nil, err
 	}

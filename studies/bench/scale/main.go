@@ -35,7 +35,7 @@ type bench struct {
 	features                     string
 	n, seeds, workers, fit, some int
 	made                         int
-	rounds, paper, then          int
+	rounds, paper                int
 }
 
 func main() {
@@ -55,7 +55,6 @@ func main() {
 	flag.IntVar(&b.made, "made", 20_000, "samples of the rows many and views")
 	flag.StringVar(&b.features, "features", "256,128", "features of each view of the row many")
 	flag.IntVar(&b.fit, "fit-samples", 10_000, "samples that the row sample trains on")
-	flag.IntVar(&b.then, "then", 0, "epochs of a fit on all samples that begins at the labels of the row sample")
 	flag.IntVar(&b.workers, "workers", 0, "goroutines; 0: all cores")
 	flag.Parse()
 	var err error
@@ -285,10 +284,7 @@ func (b *bench) ofSample(folder string, k int) error {
 	j := job{Files: files, Labels: labels, Fit: &largemvc.Config{Clusters: len(data.set.LabelNames), FitSamples: k}}
 	name := "sample: trained on all"
 	if k > 0 {
-		name, j.Then = fmt.Sprintf("sample: trained on %d of %d", k, data.set.Samples()), b.then
-	}
-	if j.Then > 0 {
-		name += fmt.Sprintf(", and %d epochs on all from there", j.Then)
+		name = fmt.Sprintf("sample: trained on %d of %d", k, data.set.Samples())
 	}
 	return b.scored(name, j)
 }
