@@ -102,7 +102,7 @@ func residualValue[T kernel.Float](
 	return op.Dense(norm, w.N), err
 }
 
-// residualSlopes returns the derivatives by the q_i, 0 for absent rows, of the norms of residualValue, or of its sum, where g is the
+// residualSlopes returns the derivatives by the q_i, 0 for absent rows, of the norms of residualValue or of its sum. g is the
 // cotangent.
 func residualSlopes[T kernel.Float](b *Builder[T], r residual, norm, g []T) []T {
 	w := b.views[r.view]
