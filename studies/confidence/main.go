@@ -98,7 +98,7 @@ func (s *study) opened(ctx context.Context, do func(d *sets.Set, draw int) error
 		return err
 	}
 	if s.digits > 0 {
-		d, err := sets.Digits(ctx, "", s.digits, 0)
+		d, err := sets.Digits(ctx, s.digits)
 		if err != nil {
 			return err
 		}

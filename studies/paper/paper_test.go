@@ -370,7 +370,7 @@ func TestSmall(t *testing.T) {
 	s := &study{only: "a,b,c"}
 	for i, name := range []string{"a", "b", "c"} {
 		x := sets.Matrix{N: 10, D: 9 - i, X: make([]float32, 10*(9-i))}
-		s.sets = append(s.sets, sets.New(name, []sets.Matrix{x}, make([]int, 10), []string{"one"}))
+		s.sets = append(s.sets, sets.New(name, []sets.Matrix{x}, make([]int, 10), 1))
 	}
 	if got := sets.Names(s.small(2)); got != "a, b, c" {
 		t.Errorf("alone: %s", got)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -74,15 +73,13 @@ func (s *study) prepare(ctx context.Context) error {
 	if err := work.OneState(s.out, s.sameState); err != nil {
 		return err
 	}
+	n := sets.AllDigits
+	if s.quick {
+		n = 3000
+	}
 	var err error
-	s.sets, err = openSets(ctx, s)
-	if err != nil {
-		return err
-	}
-	if len(s.sets) == 0 {
-		return errors.New("no data set with labels found")
-	}
-	return nil
+	s.sets, err = sets.OpenAll(ctx, sets.Choice{Path: s.data, Digits: n, Only: s.only, Limit: s.limit, Warn: s.stderr})
+	return err
 }
 
 func (s *study) path(name string) string { return filepath.Join(s.out, name) }
