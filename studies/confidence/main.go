@@ -28,15 +28,15 @@ func main() { work.Main("confidence", run) }
 
 // study holds the values of the flags.
 type study struct {
-	data, only       string
-	draws, first     int
-	limit, digits    int
-	samples          int
-	stdout, progress io.Writer
+	data, only    string
+	draws, first  int
+	limit, digits int
+	samples       int
+	progress      io.Writer
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	s := study{stdout: stdout, progress: stderr}
+	s := study{progress: stderr}
 	f := flag.NewFlagSet("confidence", flag.ContinueOnError)
 	f.SetOutput(stderr)
 	f.StringVar(&s.data, "data", "", "files and folders of labelled sets, with commas; default noise and planted clusters")

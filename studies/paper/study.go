@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/internal/textfile"
@@ -90,6 +91,26 @@ func (s *study) draw(d *sets.Set, draw int) *sets.Set {
 		last.from, last.draw, last.set = d, draw, d.InOrder(draw)
 	}
 	return s.drawn.set
+}
+
+// eachDraw does a piece of work on each draw of each set, and returns the results by set and draw.
+func eachDraw[R any](
+	ctx context.Context, s *study, name string, do func(ctx context.Context, s *study, d *sets.Set, draw int) (R, error),
+) ([][]R, error) {
+	var jobs []work.Job[R]
+	for _, d := range s.sets {
+		for draw := range s.draws {
+			jobs = append(jobs, work.Job[R]{
+				Key: fmt.Sprintf("%s | %s | draw %d | epochs %d", d.About(), name, draw, s.epochs),
+				Do:  func(ctx context.Context) (R, error) { return do(ctx, s, s.draw(d, draw), draw) },
+			})
+		}
+	}
+	all, err := work.All(ctx, s.path("work"), s.stderr, name, jobs)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Collect(slices.Chunk(all, s.draws)), nil
 }
 
 // small returns the k sets that are cheapest to run, in their usual order; of a single experiment, all sets that -sets names.
