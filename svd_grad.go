@@ -4,13 +4,12 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/largemvc/largemvc/internal/op"
-
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/linalg"
+	"github.com/largemvc/largemvc/internal/op"
 )
 
 // floatFloor is the default floor of float32 data: smaller singular values are noise.
@@ -49,18 +48,14 @@ func procrustes[T kernel.Float](m *gorgonia.Node, floor float64, detach bool) (*
 	o := &op.Operation{
 		Label: fmt.Sprintf("Procrustes floor %g detach %t", floor, detach),
 		Diff:  []bool{!detach},
-		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := op.Elements[T](in[0])
-			if err != nil {
-				return nil, err
-			}
+		Run: op.On(func(x [][]T) (gorgonia.Value, error) {
 			var polar linalg.Polar
 			p := make([]float64, k*d)
-			if err := polar.Factor(k, d, kernel.Float64s(x), p); err != nil {
+			if err := polar.Factor(k, d, kernel.Float64s(x[0]), p); err != nil {
 				return nil, err
 			}
 			return op.Dense(kernel.Convert[T](p), k, d), nil
-		},
+		}),
 		Grad: func(_ int, in gorgonia.Nodes, p, dp *gorgonia.Node) (*gorgonia.Node, error) {
 			return procrustesGrad[T](in[0], p, dp, floor)
 		},
@@ -73,11 +68,7 @@ func procrustesGrad[T kernel.Float](m, p, dp *gorgonia.Node, floor float64) (*go
 	k, d := m.Shape()[0], m.Shape()[1]
 	o := &op.Operation{
 		Label: fmt.Sprintf("Procrustes gradient floor %g", floor),
-		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := op.Inputs[T](in)
-			if err != nil {
-				return nil, err
-			}
+		Run: op.On(func(x [][]T) (gorgonia.Value, error) {
 			g := kernel.Float64s(x[2])
 			for i, v := range g {
 				if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -90,7 +81,7 @@ func procrustesGrad[T kernel.Float](m, p, dp *gorgonia.Node, floor float64) (*go
 			}
 			polar.Grad(g, g)
 			return op.Dense(kernel.Convert[T](g), k, d), nil
-		},
+		}),
 	}
 	return op.Apply(o, op.Dtype[T](), tensor.Shape{k, d}, m, p, dp)
 }

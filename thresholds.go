@@ -4,15 +4,12 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/largemvc/largemvc/internal/op"
-
-	"github.com/largemvc/largemvc/internal/parallel"
-
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/op"
 )
 
 var activationOption = option{"activation", 0, []string{"relu", "selu"}}
@@ -87,24 +84,16 @@ func SoftThresholdOp(a, theta *gorgonia.Node, act Activation, oneSided bool) (*g
 }
 
 func softThreshold[T kernel.Float](workers int, a, theta *gorgonia.Node, s threshold) (*gorgonia.Node, error) {
-	n, m := a.Shape()[0], a.Shape()[1]
+	shape := a.Shape().Clone()
 	o := &op.Operation{
 		Label: fmt.Sprintf("S_θ %+v", s),
 		Diff:  op.All(2),
-		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := op.Inputs[T](in)
-			if err != nil {
-				return nil, err
+		Run: op.ByRow(workers, shape, func(x [][]T, y []T, i int) {
+			theta := float64(x[1][0])
+			for j := i * shape[1]; j < (i+1)*shape[1]; j++ {
+				y[j] = T(s.value(float64(x[0][j]), theta))
 			}
-			y, theta := make([]T, n*m), float64(x[1][0])
-			err = parallel.Spans(workers, n, func(lo, hi int) error {
-				for j := lo * m; j < hi*m; j++ {
-					y[j] = T(s.value(float64(x[0][j]), theta))
-				}
-				return nil
-			})
-			return op.Dense(y, n, m), err
-		},
+		}),
 		Grad: func(i int, in gorgonia.Nodes, _, dy *gorgonia.Node) (*gorgonia.Node, error) {
 			if i == 0 {
 				return softThresholdGrad[T](workers, in[0], in[1], dy, s)
@@ -112,31 +101,23 @@ func softThreshold[T kernel.Float](workers int, a, theta *gorgonia.Node, s thres
 			return softThresholdGradTheta[T](workers, in[0], in[1], dy, s)
 		},
 	}
-	return op.Apply(o, op.Dtype[T](), tensor.Shape{n, m}, a, theta)
+	return op.Apply(o, op.Dtype[T](), shape, a, theta)
 }
 
 // softThresholdGrad is the derivative by a.
 func softThresholdGrad[T kernel.Float](workers int, a, theta, dy *gorgonia.Node, s threshold) (*gorgonia.Node, error) {
-	n, m := a.Shape()[0], a.Shape()[1]
+	shape := a.Shape().Clone()
 	o := &op.Operation{
 		Label: fmt.Sprintf("S_θ %+v by a", s),
-		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := op.Inputs[T](in)
-			if err != nil {
-				return nil, err
+		Run: op.ByRow(workers, shape, func(x [][]T, g []T, i int) {
+			theta := float64(x[1][0])
+			for j := i * shape[1]; j < (i+1)*shape[1]; j++ {
+				by, _ := s.slopes(float64(x[0][j]), theta)
+				g[j] = T(by * float64(x[2][j]))
 			}
-			g, theta := make([]T, n*m), float64(x[1][0])
-			err = parallel.Spans(workers, n, func(lo, hi int) error {
-				for j := lo * m; j < hi*m; j++ {
-					by, _ := s.slopes(float64(x[0][j]), theta)
-					g[j] = T(by * float64(x[2][j]))
-				}
-				return nil
-			})
-			return op.Dense(g, n, m), err
-		},
+		}),
 	}
-	return op.Apply(o, op.Dtype[T](), tensor.Shape{n, m}, a, theta, dy)
+	return op.Apply(o, op.Dtype[T](), shape, a, theta, dy)
 }
 
 // softThresholdGradTheta is the derivative by θ, a scalar summed in float64.
@@ -144,24 +125,13 @@ func softThresholdGradTheta[T kernel.Float](workers int, a, theta, dy *gorgonia.
 	n, m := a.Shape()[0], a.Shape()[1]
 	o := &op.Operation{
 		Label: fmt.Sprintf("S_θ %+v by θ", s),
-		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := op.Inputs[T](in)
-			if err != nil {
-				return nil, err
-			}
+		Run: op.SumRows(workers, n, func(x [][]T, i int, sum *float64) {
 			theta := float64(x[1][0])
-			g, err := parallel.SumSpans(workers, n, 1, func(lo, hi int, sum []float64) error {
-				for j := lo * m; j < hi*m; j++ {
-					_, by := s.slopes(float64(x[0][j]), theta)
-					sum[0] += by * float64(x[2][j])
-				}
-				return nil
-			})
-			if err != nil {
-				return nil, err
+			for j := i * m; j < (i+1)*m; j++ {
+				_, by := s.slopes(float64(x[0][j]), theta)
+				*sum += by * float64(x[2][j])
 			}
-			return op.Scalar[T](g[0]), nil
-		},
+		}),
 	}
 	return op.Apply(o, op.Dtype[T](), nil, a, theta, dy)
 }
@@ -223,24 +193,13 @@ func RowShrinkOp(norm, rho *gorgonia.Node, act Activation, scale float64) (*gorg
 }
 
 func rowShrink[T kernel.Float](workers int, norm, rho *gorgonia.Node, d shrink) (*gorgonia.Node, error) {
-	n := norm.Shape()[0]
+	shape := norm.Shape().Clone()
 	o := &op.Operation{
 		Label: fmt.Sprintf("1 − D_ρ %+v", d),
 		Diff:  op.All(2),
-		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := op.Inputs[T](in)
-			if err != nil {
-				return nil, err
-			}
-			t := make([]T, n)
-			err = parallel.Spans(workers, n, func(lo, hi int) error {
-				for i := lo; i < hi; i++ {
-					t[i] = T(d.trust(float64(x[0][i]), float64(x[1][0])))
-				}
-				return nil
-			})
-			return op.Dense(t, n), err
-		},
+		Run: op.ByRow(workers, shape, func(x [][]T, t []T, i int) {
+			t[i] = T(d.trust(float64(x[0][i]), float64(x[1][0])))
+		}),
 		Grad: func(i int, in gorgonia.Nodes, _, dt *gorgonia.Node) (*gorgonia.Node, error) {
 			if i == 0 {
 				return rowShrinkGrad[T](workers, in[0], in[1], dt, d)
@@ -248,55 +207,30 @@ func rowShrink[T kernel.Float](workers int, norm, rho *gorgonia.Node, d shrink) 
 			return rowShrinkGradRho[T](workers, in[0], in[1], dt, d)
 		},
 	}
-	return op.Apply(o, op.Dtype[T](), tensor.Shape{n}, norm, rho)
+	return op.Apply(o, op.Dtype[T](), shape, norm, rho)
 }
 
 // rowShrinkGrad is the derivative by r.
 func rowShrinkGrad[T kernel.Float](workers int, norm, rho, dt *gorgonia.Node, d shrink) (*gorgonia.Node, error) {
-	n := norm.Shape()[0]
+	shape := norm.Shape().Clone()
 	o := &op.Operation{
 		Label: fmt.Sprintf("1 − D_ρ %+v by r", d),
-		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := op.Inputs[T](in)
-			if err != nil {
-				return nil, err
-			}
-			g := make([]T, n)
-			err = parallel.Spans(workers, n, func(lo, hi int) error {
-				for i := lo; i < hi; i++ {
-					by, _ := d.slopes(float64(x[0][i]), float64(x[1][0]))
-					g[i] = T(by * float64(x[2][i]))
-				}
-				return nil
-			})
-			return op.Dense(g, n), err
-		},
+		Run: op.ByRow(workers, shape, func(x [][]T, g []T, i int) {
+			by, _ := d.slopes(float64(x[0][i]), float64(x[1][0]))
+			g[i] = T(by * float64(x[2][i]))
+		}),
 	}
-	return op.Apply(o, op.Dtype[T](), tensor.Shape{n}, norm, rho, dt)
+	return op.Apply(o, op.Dtype[T](), shape, norm, rho, dt)
 }
 
 // rowShrinkGradRho is the derivative by the learnable node, a scalar summed in float64.
 func rowShrinkGradRho[T kernel.Float](workers int, norm, rho, dt *gorgonia.Node, d shrink) (*gorgonia.Node, error) {
-	n := norm.Shape()[0]
 	o := &op.Operation{
 		Label: fmt.Sprintf("1 − D_ρ %+v by ρ", d),
-		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := op.Inputs[T](in)
-			if err != nil {
-				return nil, err
-			}
-			g, err := parallel.SumSpans(workers, n, 1, func(lo, hi int, sum []float64) error {
-				for i := lo; i < hi; i++ {
-					_, by := d.slopes(float64(x[0][i]), float64(x[1][0]))
-					sum[0] += by * float64(x[2][i])
-				}
-				return nil
-			})
-			if err != nil {
-				return nil, err
-			}
-			return op.Scalar[T](g[0]), nil
-		},
+		Run: op.SumRows(workers, norm.Shape()[0], func(x [][]T, i int, sum *float64) {
+			_, by := d.slopes(float64(x[0][i]), float64(x[1][0]))
+			*sum += by * float64(x[2][i])
+		}),
 	}
 	return op.Apply(o, op.Dtype[T](), nil, norm, rho, dt)
 }

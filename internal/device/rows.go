@@ -147,23 +147,6 @@ func (r *Rows[T]) fill(workers int, x []rows.Matrix[T], present [][]bool, has []
 // mostRowsOfChunk is the number of rows of a chunk if there are few rows.
 const mostRowsOfChunk = 1024
 
-// RowsOf returns the shard's rows for other products. The shard owns them: Close does not release them.
-func (s *Shard[T]) RowsOf(present [][]bool) (*Rows[T], error) {
-	r := &Rows[T]{k: s.k, mem: memory{drv: s.mem.drv}, n: s.plan.n, chunk: parallel.ChunkRows(s.plan.n, mostRowsOfChunk),
-		most: productBytes, dims: s.plan.dims, ldx: s.plan.ldx, x: s.state.x, buffers: map[string]buffer{}}
-	has := presence(present, len(r.dims), r.n)
-	if has == nil {
-		return r, nil
-	}
-	if r.has = r.mem.take(int64(r.n)*4, "views of the rows"); r.mem.err != nil {
-		return nil, r.mem.err
-	}
-	if err := r.k.drv.Upload(r.has, rawBytes(has)); err != nil {
-		return nil, errors.Join(err, r.mem.release())
-	}
-	return r, nil
-}
-
 // presence returns the presence bits of every row, nil if all rows have all views.
 func presence(present [][]bool, views, n int) []uint32 {
 	has, some := make([]uint32, n), false

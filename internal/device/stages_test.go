@@ -285,35 +285,6 @@ func bruteForce(p *problem, i, lo, hi, k int) []int32 {
 	return order[:k]
 }
 
-// The rows of a shard serve other products too, and stay the shard's.
-func TestRowsOfAShard(t *testing.T) {
-	p := makeProblem(t, shape(40, 3, 1, 6, 5), 0.2, 8)
-	s, err := New(&simdevice.Sim{}, &p.spec, views[float64](p), p.present, nil, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := s.Bytes()
-	r, err := s.RowsOf(p.present)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := kernel.Float64s(newBench[float64](t, &simdevice.Sim{}).matrix(2, 11, 11))
-	want, err := rowsOf[float64](t, p).GramTimes(t.Context(), g, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := r.GramTimes(t.Context(), g, 2)
-	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("%v, %v; want %v", got, err, want)
-	}
-	if err := r.Close(); err != nil || s.Bytes() != before {
-		t.Errorf("the shard has %d bytes, %d before, %v", s.Bytes(), before, err)
-	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
 // Sparse rows stay on the CPU, scaled and some of many too.
 func TestSparseRowsStay(t *testing.T) {
 	n := 100

@@ -17,13 +17,7 @@ func Sum[T kernel.Float](label string, a, b *gorgonia.Node) (*gorgonia.Node, err
 		}
 	}
 	o := &Operation{Label: label, Diff: All(2)}
-	o.Run = func(in []gorgonia.Value) (gorgonia.Value, error) {
-		x, err := Inputs[T](in)
-		if err != nil {
-			return nil, err
-		}
-		return Scalar[T](float64(x[0][0]) + float64(x[1][0])), nil
-	}
+	o.Run = On(func(x [][]T) (gorgonia.Value, error) { return Scalar[T](float64(x[0][0]) + float64(x[1][0])), nil })
 	o.Grad = func(_ int, _ gorgonia.Nodes, _, cotangent *gorgonia.Node) (*gorgonia.Node, error) {
 		return cotangent, nil
 	}
@@ -36,13 +30,7 @@ func Scale[T kernel.Float](label string, x *gorgonia.Node, factor float64) (*gor
 		return nil, fmt.Errorf("%s: a %v of shape %v, want a scalar %v", label, x.Dtype(), x.Shape(), Dtype[T]())
 	}
 	o := &Operation{Label: fmt.Sprintf("%s times %g", label, factor), Diff: All(1)}
-	o.Run = func(in []gorgonia.Value) (gorgonia.Value, error) {
-		x, err := Inputs[T](in)
-		if err != nil {
-			return nil, err
-		}
-		return Scalar[T](factor * float64(x[0][0])), nil
-	}
+	o.Run = On(func(x [][]T) (gorgonia.Value, error) { return Scalar[T](factor * float64(x[0][0])), nil })
 	o.Grad = func(_ int, _ gorgonia.Nodes, _, cotangent *gorgonia.Node) (*gorgonia.Node, error) {
 		return Scale[T]("gradient of "+label, cotangent, factor)
 	}

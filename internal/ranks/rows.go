@@ -66,17 +66,6 @@ func compare(zero, other string, rank int) error {
 	return fmt.Errorf("rank 0 and rank %d differ in what they were given", rank)
 }
 
-// Holds returns the rows from lo to hi, of all, that a rank has.
-func (g *Group) Holds(rank int) (lo, hi int) {
-	for r, n := range g.counts {
-		if r == rank {
-			return lo, lo + n
-		}
-		lo += n
-	}
-	return lo, lo
-}
-
 // SumInts replaces x, of one length on all ranks, by its sum over them.
 func (g *Group) SumInts(what string, x []int) error {
 	return g.foldInts(what, x, func(a, b int) int { return a + b })

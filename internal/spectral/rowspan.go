@@ -110,10 +110,7 @@ func FindSpan[T kernel.Float](ctx context.Context, x rows.Matrix[T], cfg Config)
 	}
 	b := &RowSpan{X: compress(x)}
 	b.complete()
-	k := min(cfg.Rank+10, n)
-	if cfg.Oversample > 0 {
-		k = min(cfg.Rank+cfg.Oversample, n)
-	}
+	k := min(cfg.Rank+oversample, n)
 	passes := cfg.Iterations
 	if passes == 0 {
 		passes = 8

@@ -4,7 +4,6 @@
 package spectral
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +21,6 @@ import (
 // Config sets how the directions are found.
 type Config struct {
 	Rank       int    // number of directions; at most min(n, Σ d_v)
-	Oversample int    // additional directions in the iteration; 0: 10
 	Iterations int    // of G ← G XᵀX; 0: 8
 	Seed       uint64 // of the initial directions
 	Workers    int    // goroutines; 0: GOMAXPROCS
@@ -36,7 +34,8 @@ type Config struct {
 	Device rows.Device
 }
 
-func (c *Config) oversample() int { return cmp.Or(c.Oversample, 10) }
+// oversample is the number of additional directions in the iteration.
+const oversample = 10
 
 // Basis holds the leading right singular vectors of X = [X_1 … X_V] (n×D): X ≈ U diag(S) V.
 type Basis struct {
@@ -63,7 +62,7 @@ func Find[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg Config) (
 func onDevice[T kernel.Float](
 	x []rows.Matrix[T], cfg Config, f func(p rows.Products[T]) (*Basis, []T, error),
 ) (*Basis, []T, error) {
-	p, err := rows.Take(cfg.Device, x, nil, rows.Use{Columns: cfg.Rank + cfg.oversample(), Sums: true})
+	p, err := rows.Take(cfg.Device, x, nil, rows.Use{Columns: cfg.Rank + oversample, Sums: true})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -101,7 +100,7 @@ func find[T kernel.Float](ctx context.Context, x []rows.Matrix[T], p rows.Produc
 	if cfg.Iterations == 0 {
 		cfg.Iterations = 8
 	}
-	k := min(cfg.Rank+cfg.oversample(), n, total)
+	k := min(cfg.Rank+oversample, n, total)
 	if k == min(n, total) { // One pass finds all of the rows' span.
 		cfg.Iterations = 1
 	}

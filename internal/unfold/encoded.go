@@ -2,14 +2,12 @@ package unfold
 
 import (
 	"fmt"
-	"math"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/op"
-	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
@@ -97,37 +95,14 @@ func codeResidual[T kernel.Float](b *Builder[T], r residual, h, x, p *Node) (*No
 	o := &op.Operation{
 		Label: b.label("‖X−HP‖ of codes %+v", r),
 		Diff:  []bool{!b.fixed(h), true, !b.fixed(p)},
-		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			z, err := op.Inputs[T](in)
-			if err != nil {
-				return nil, err
-			}
+		Run: op.On(func(z [][]T) (gorgonia.Value, error) {
 			e := differences(b.workers, w.N, d, z[0], z[1], z[2])
-			if r.loss {
-				sum, err := parallel.SumSpans(b.workers, w.N, 1, func(lo, hi int, sum []float64) error {
-					for i := lo; i < hi; i++ {
-						if w.Has(i) {
-							sum[0] += kernel.SumSquares(e[i*d:(i+1)*d], 0)
-						}
-					}
-					return nil
-				})
-				if err != nil {
-					return nil, err
-				}
-				return op.Scalar[T](r.weight * sum[0]), nil
-			}
-			norm := make([]T, w.N)
-			err = parallel.Spans(b.workers, w.N, func(lo, hi int) error {
+			return residualValue(b, r, func(lo, hi int, f func(i int, q float64, half []float64)) {
 				for i := lo; i < hi; i++ {
-					if norm[i] = 1; w.Has(i) {
-						norm[i] = T(math.Sqrt(kernel.SumSquares(e[i*d:(i+1)*d], 0)))
-					}
+					f(i, kernel.SumSquares(e[i*d:(i+1)*d], 0), nil)
 				}
-				return nil
 			})
-			return op.Dense(norm, w.N), err
-		},
+		}),
 		Grad: func(i int, in gorgonia.Nodes, out, g *Node) (*Node, error) {
 			return codeResidualGrad(b, r, i, in[0], in[1], in[2], out, g)
 		},
@@ -153,23 +128,9 @@ func codeResidualGrad[T kernel.Float](b *Builder[T], r residual, k int, h, x, p,
 	shape := []tensor.Shape{{w.N, m}, {w.N, d}, {m, d}}[k]
 	o := &op.Operation{
 		Label: b.label("‖X−HP‖ of codes %+v by %d", r, k),
-		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			z, err := op.Inputs[T](in)
-			if err != nil {
-				return nil, err
-			}
-			h, p, norm, g := z[0], z[2], z[3], z[4]
+		Run: op.On(func(z [][]T) (gorgonia.Value, error) {
+			h, p, c := z[0], z[2], residualSlopes(b, r, z[3], z[4])
 			e := differences(b.workers, w.N, d, h, z[1], p)
-			c := make([]T, w.N)
-			for i := range c {
-				switch {
-				case !w.Has(i):
-				case r.loss:
-					c[i] = T(r.coefficient(float64(g[0]), 0))
-				default:
-					c[i] = T(r.coefficient(float64(g[i]), float64(norm[i])))
-				}
-			}
 			switch k {
 			case 0:
 				e = scaleRows(b.workers, w.N, d, e, c, -2)
@@ -179,7 +140,7 @@ func codeResidualGrad[T kernel.Float](b *Builder[T], r residual, k int, h, x, p,
 			}
 			dp, err := gramRows(b.workers, w.N, m, d, h, scaleRows(b.workers, w.N, d, e, c, -2))
 			return op.Dense(dp, m, d), err
-		},
+		}),
 	}
 	return op.Apply(o, b.of, shape, h, x, p, out, g)
 }

@@ -167,17 +167,13 @@ func (n *perModule[T]) firstClean(e Site, start Start, y []*Node) ([]*Node, erro
 	for v := range start.E {
 		s := y[v].Shape().Clone()
 		noise := op.NewMatrix(e.G, e.Of, e.Name("E0P_%d", v), mat.NewDense(s[0], s[1], start.noise(e.Workers, v)))
-		o := &op.Operation{Label: n.b.label("Y−E·Pᵀ"), Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := op.Inputs[T](in)
-			if err != nil {
-				return nil, err
-			}
+		o := &op.Operation{Label: n.b.label("Y−E·Pᵀ"), Run: op.On(func(x [][]T) (gorgonia.Value, error) {
 			z := make([]T, len(x[0]))
 			for i, a := range x[0] {
 				z[i] = a - x[1][i]
 			}
 			return op.Dense(z, s...), nil
-		}}
+		})}
 		var err error
 		if z[v], err = op.Apply(o, n.b.of, s, y[v], noise); err != nil {
 			return nil, err
@@ -335,18 +331,14 @@ func (n *perModule[T]) loss(weights []float64, h *Node, y, p []*Node) (*Node, er
 	o := &op.Operation{
 		Label: n.b.label("sum over views"),
 		Diff:  op.All(len(parts)),
-		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := op.Inputs[T](in)
-			if err != nil {
-				return nil, err
-			}
+		Run: op.On(func(x [][]T) (gorgonia.Value, error) {
 			var total T
 			for v, part := range x {
 				n.viewLoss[v] = float64(part[0])
 				total += part[0]
 			}
 			return op.Scalar[T](float64(total)), nil
-		},
+		}),
 		Grad: func(_ int, _ gorgonia.Nodes, _, dy *Node) (*Node, error) { return dy, nil },
 	}
 	return op.Apply(o, n.b.of, nil, parts...)

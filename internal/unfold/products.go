@@ -3,14 +3,12 @@ package unfold
 import (
 	"fmt"
 
-	"github.com/largemvc/largemvc/internal/op"
-
-	"github.com/largemvc/largemvc/internal/parallel"
-
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/op"
+	"github.com/largemvc/largemvc/internal/parallel"
 )
 
 // The products of the network. Data enters in two only, each the other's derivative: X·Pᵀ and AᵀX.
@@ -65,13 +63,9 @@ func project[T kernel.Float](b *Builder[T], v int, p *Node) (*Node, error) {
 	o := &op.Operation{
 		Label: b.label("X%d·Pᵀ", v),
 		Diff:  []bool{!b.fixed(p)},
-		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			p, err := op.Elements[T](in[0])
-			if err != nil {
-				return nil, err
-			}
-			return op.Dense(w.project(b.workers, m, p), w.N, m), nil
-		},
+		Run: op.On(func(x [][]T) (gorgonia.Value, error) {
+			return op.Dense(w.project(b.workers, m, x[0]), w.N, m), nil
+		}),
 		Grad: func(_ int, _ gorgonia.Nodes, _, dy *Node) (*Node, error) {
 			return correlate(b, v, dy)
 		},
@@ -97,20 +91,16 @@ func correlate[T kernel.Float](b *Builder[T], v int, a *Node) (*Node, error) {
 	o := &op.Operation{
 		Label: b.label("Aᵀ·X%d", v),
 		Diff:  []bool{!b.fixed(a)},
-		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			a, err := op.Elements[T](in[0])
-			if err != nil {
-				return nil, err
-			}
+		Run: op.On(func(x [][]T) (gorgonia.Value, error) {
 			c, err := parallel.SumSpans(b.workers, w.N, m*w.D, func(lo, hi int, sum []T) error {
-				padded(a, m, lo, hi, func(lo, hi int, a []T, lda int) { w.X.TMulAdd(lo, hi, m, a, lda, sum, w.D) })
+				padded(x[0], m, lo, hi, func(lo, hi int, a []T, lda int) { w.X.TMulAdd(lo, hi, m, a, lda, sum, w.D) })
 				return nil
 			})
 			if err != nil {
 				return nil, err
 			}
 			return op.Dense(c, m, w.D), nil
-		},
+		}),
 		Grad: func(_ int, _ gorgonia.Nodes, _, dc *Node) (*Node, error) {
 			return project(b, v, dc)
 		},
@@ -134,17 +124,13 @@ func RowMul[T kernel.Float](b *Builder[T], h, small *Node, transposed bool, c *N
 	o := &op.Operation{
 		Label: b.label("H·B transposed %t, plus %t", transposed, c != nil),
 		Diff:  make([]bool, len(in)),
-		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := op.Inputs[T](in)
-			if err != nil {
-				return nil, err
-			}
+		Run: op.On(func(x [][]T) (gorgonia.Value, error) {
 			var plus []T
 			if len(x) == 3 {
 				plus = x[2]
 			}
 			return op.Dense(mulRows(b.workers, n, k, m, x[0], x[1], transposed, plus), n, m), nil
-		},
+		}),
 		Grad: func(i int, in gorgonia.Nodes, _, dy *Node) (*Node, error) {
 			switch {
 			case i == 0:
@@ -188,17 +174,13 @@ func crossGram[T kernel.Float](b *Builder[T], x, y *Node) (*Node, error) {
 	o := &op.Operation{
 		Label: b.label("Aᵀ·B"),
 		Diff:  []bool{!b.fixed(x), !b.fixed(y)},
-		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := op.Inputs[T](in)
-			if err != nil {
-				return nil, err
-			}
+		Run: op.On(func(x [][]T) (gorgonia.Value, error) {
 			c, err := gramRows(b.workers, n, k, m, x[0], x[1])
 			if err != nil {
 				return nil, err
 			}
 			return op.Dense(c, k, m), nil
-		},
+		}),
 		Grad: func(i int, in gorgonia.Nodes, _, dc *Node) (*Node, error) {
 			return RowMul(b, in[1-i], dc, i == 0, nil)
 		},
@@ -226,17 +208,13 @@ func smallMul[T kernel.Float](b *Builder[T], x, y *Node, tx, ty bool) (*Node, er
 	o := &op.Operation{
 		Label: b.label("A·B transposed %t %t", tx, ty),
 		Diff:  []bool{!b.fixed(x), !b.fixed(y)},
-		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := op.Inputs[T](in)
-			if err != nil {
-				return nil, err
-			}
+		Run: op.On(func(x [][]T) (gorgonia.Value, error) {
 			left := x[0]
 			if tx {
 				left = transpose(left, inner, rows)
 			}
 			return op.Dense(mulRows(1, rows, inner, columns, left, x[1], ty, nil), rows, columns), nil
-		},
+		}),
 		Grad: func(i int, in gorgonia.Nodes, _, dc *Node) (*Node, error) {
 			switch {
 			case i == 0 && !tx: // dC·op(B)ᵀ

@@ -60,42 +60,63 @@ func residualNode[T kernel.Float](b *Builder[T], r residual, h, y, p *Node) (*No
 	o := &op.Operation{
 		Label: b.label("‖X−HP‖ %+v", r),
 		Diff:  []bool{!b.fixed(h), !b.fixed(y), !b.fixed(p)},
-		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := op.Inputs[T](in)
-			if err != nil {
-				return nil, err
-			}
-			c := newResidualCalc(w, x[0], x[1], x[2])
-			if r.loss {
-				sum, err := parallel.SumSpans(b.workers, w.N, 1, func(lo, hi int, sum []float64) error {
-					c.rows(lo, hi, func(i int, q float64, _ []float64) {
-						if w.Has(i) {
-							sum[0] += q
-						}
-					})
-					return nil
-				})
-				if err != nil {
-					return nil, err
-				}
-				return op.Scalar[T](r.weight * sum[0]), nil
-			}
-			norm := make([]T, w.N)
-			err = parallel.Spans(b.workers, w.N, func(lo, hi int) error {
-				c.rows(lo, hi, func(i int, q float64, _ []float64) {
-					if norm[i] = 1; w.Has(i) {
-						norm[i] = T(math.Sqrt(q))
-					}
-				})
-				return nil
-			})
-			return op.Dense(norm, w.N), err
-		},
+		Run: op.On(func(x [][]T) (gorgonia.Value, error) {
+			return residualValue(b, r, newResidualCalc(w, x[0], x[1], x[2]).rows)
+		}),
 		Grad: func(i int, in gorgonia.Nodes, out, g *Node) (*Node, error) {
 			return residualGrad(b, r, residualInput(i), in[0], in[1], in[2], out, g)
 		},
 	}
 	return op.Apply(o, b.of, shape, h, y, p)
+}
+
+// residualValue returns the weighted sum of the q_i over the present rows, or their square roots, 1 for absent rows. rows calls f
+// with q_i of the rows [lo, hi).
+func residualValue[T kernel.Float](
+	b *Builder[T], r residual, rows func(lo, hi int, f func(i int, q float64, half []float64)),
+) (gorgonia.Value, error) {
+	w := b.views[r.view]
+	if r.loss {
+		sum, err := parallel.SumSpans(b.workers, w.N, 1, func(lo, hi int, sum []float64) error {
+			rows(lo, hi, func(i int, q float64, _ []float64) {
+				if w.Has(i) {
+					sum[0] += q
+				}
+			})
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		return op.Scalar[T](r.weight * sum[0]), nil
+	}
+	norm := make([]T, w.N)
+	err := parallel.Spans(b.workers, w.N, func(lo, hi int) error {
+		rows(lo, hi, func(i int, q float64, _ []float64) {
+			if norm[i] = 1; w.Has(i) {
+				norm[i] = T(math.Sqrt(q))
+			}
+		})
+		return nil
+	})
+	return op.Dense(norm, w.N), err
+}
+
+// residualSlopes returns the derivatives by the q_i, 0 for absent rows, of the norms of residualValue or of its sum. g is the
+// cotangent.
+func residualSlopes[T kernel.Float](b *Builder[T], r residual, norm, g []T) []T {
+	w := b.views[r.view]
+	c := make([]T, w.N)
+	for i := range c {
+		switch {
+		case !w.Has(i):
+		case r.loss:
+			c[i] = T(r.coefficient(float64(g[0]), 0))
+		default:
+			c[i] = T(r.coefficient(float64(g[i]), float64(norm[i])))
+		}
+	}
+	return c
 }
 
 // residualGrad is the derivative of residualNode. With c_i the derivative by q_i,
@@ -109,27 +130,13 @@ func residualGrad[T kernel.Float](b *Builder[T], r residual, by residualInput, h
 	}
 	o := &op.Operation{
 		Label: b.label("‖X−HP‖ %+v by %d", r, by),
-		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := op.Inputs[T](in)
-			if err != nil {
-				return nil, err
-			}
-			h, y, p, norm, g := x[0], x[1], x[2], x[3], x[4]
-			coefficients := make([]T, w.N)
-			for i := range coefficients {
-				switch {
-				case !w.Has(i):
-				case r.loss:
-					coefficients[i] = T(r.coefficient(float64(g[0]), 0))
-				default:
-					coefficients[i] = T(r.coefficient(float64(g[i]), float64(norm[i])))
-				}
-			}
+		Run: op.On(func(x [][]T) (gorgonia.Value, error) {
+			h, y, p, coefficients := x[0], x[1], x[2], residualSlopes(b, r, x[3], x[4])
 			switch by {
 			case byH:
 				dh := make([]T, w.N*m)
 				c := newResidualCalc(w, h, y, p)
-				err = parallel.Spans(b.workers, w.N, func(lo, hi int) error {
+				err := parallel.Spans(b.workers, w.N, func(lo, hi int) error {
 					c.rows(lo, hi, func(i int, _ float64, half []float64) {
 						for j, v := range half {
 							dh[i*m+j] = T(2 * float64(coefficients[i]) * v)
@@ -146,7 +153,7 @@ func residualGrad[T kernel.Float](b *Builder[T], r residual, by residualInput, h
 				return nil, err
 			}
 			return op.Dense(mulRows(1, m, m, w.D, k, p, false, nil), m, w.D), nil
-		},
+		}),
 	}
 	return op.Apply(o, b.of, shape, h, y, p, out, g)
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/op"
-	"github.com/largemvc/largemvc/internal/parallel"
 )
 
 // The ops of the lazy form X − E = diag(t)·X + diag(1−t)·H·P that work row by row.
@@ -40,7 +39,7 @@ func (b *Builder[T]) presence(r rowWeight) []bool {
 
 // weigh returns diag(w)·A for A (n×m) and the weights of t (a vector of n, or nil).
 func weigh[T kernel.Float](b *Builder[T], r rowWeight, a, t *Node) (*Node, error) {
-	n, m := a.Shape()[0], a.Shape()[1]
+	shape := a.Shape().Clone()
 	present := b.presence(r)
 	in, diff := gorgonia.Nodes{a}, []bool{!b.fixed(a)}
 	if t != nil {
@@ -49,30 +48,19 @@ func weigh[T kernel.Float](b *Builder[T], r rowWeight, a, t *Node) (*Node, error
 	o := &op.Operation{
 		Label: b.label("weigh %+v, by t %t", r, t != nil),
 		Diff:  diff,
-		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := op.Inputs[T](in)
-			if err != nil {
-				return nil, err
+		Run: op.ByRow(b.workers, shape, func(x [][]T, y []T, i int) {
+			t := 1.0
+			if len(x) == 2 {
+				t = float64(x[1][i])
 			}
-			y := make([]T, n*m)
-			err = parallel.Spans(b.workers, n, func(lo, hi int) error {
-				for i := lo; i < hi; i++ {
-					t := 1.0
-					if len(x) == 2 {
-						t = float64(x[1][i])
-					}
-					w := T(r.of(present, t, i))
-					if w == 0 {
-						continue
-					}
-					for j := i * m; j < (i+1)*m; j++ {
-						y[j] = w * x[0][j]
-					}
-				}
-				return nil
-			})
-			return op.Dense(y, n, m), err
-		},
+			w := T(r.of(present, t, i))
+			if w == 0 {
+				return
+			}
+			for j := i * shape[1]; j < (i+1)*shape[1]; j++ {
+				y[j] = w * x[0][j]
+			}
+		}),
 		Grad: func(i int, in gorgonia.Nodes, _, dy *Node) (*Node, error) {
 			if i == 1 {
 				return rowDot(b, r, dy, in[0], nil)
@@ -83,7 +71,7 @@ func weigh[T kernel.Float](b *Builder[T], r rowWeight, a, t *Node) (*Node, error
 			return weigh(b, r, dy, nil)
 		},
 	}
-	return op.Apply(o, b.of, tensor.Shape{n, m}, in...)
+	return op.Apply(o, b.of, shape, in...)
 }
 
 // rowDot returns the derivative of the weight by t times the inner products of the rows of G and A − B (B may be nil), a
@@ -97,61 +85,40 @@ func rowDot[T kernel.Float](b *Builder[T], r rowWeight, g, x, y *Node) (*Node, e
 	}
 	o := &op.Operation{
 		Label: b.label("row products %+v, difference %t", r, y != nil),
-		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := op.Inputs[T](in)
-			if err != nil {
-				return nil, err
+		Run: op.ByRow(b.workers, tensor.Shape{n}, func(x [][]T, dt []T, i int) {
+			if present != nil && !present[i] {
+				return
 			}
-			dt := make([]T, n)
-			err = parallel.Spans(b.workers, n, func(lo, hi int) error {
-				for i := lo; i < hi; i++ {
-					if present != nil && !present[i] {
-						continue
-					}
-					sum := 0.0
-					for j := i * m; j < (i+1)*m; j++ {
-						a := float64(x[1][j])
-						if len(x) == 3 {
-							a -= float64(x[2][j])
-						}
-						sum += float64(x[0][j]) * a
-					}
-					if r.complement {
-						sum = -sum
-					}
-					dt[i] = T(sum)
+			sum := 0.0
+			for j := i * m; j < (i+1)*m; j++ {
+				a := float64(x[1][j])
+				if len(x) == 3 {
+					a -= float64(x[2][j])
 				}
-				return nil
-			})
-			return op.Dense(dt, n), err
-		},
+				sum += float64(x[0][j]) * a
+			}
+			if r.complement {
+				sum = -sum
+			}
+			dt[i] = T(sum)
+		}),
 	}
 	return op.Apply(o, b.of, tensor.Shape{n}, in...)
 }
 
 // blend returns diag(t)·Y + diag(1−t)·W, n×m: (X−E)·Pᵀ for Y = X·Pᵀ and W = H·P_old·Pᵀ.
 func blend[T kernel.Float](b *Builder[T], t, y, w *Node) (*Node, error) {
-	n, m := y.Shape()[0], y.Shape()[1]
+	shape := y.Shape().Clone()
 	keep, rest := rowWeight{view: -1}, rowWeight{view: -1, complement: true}
 	o := &op.Operation{
 		Label: b.label("t·Y + (1−t)·W"),
 		Diff:  []bool{true, !b.fixed(y), !b.fixed(w)},
-		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := op.Inputs[T](in)
-			if err != nil {
-				return nil, err
+		Run: op.ByRow(b.workers, shape, func(x [][]T, z []T, i int) {
+			t, y, w := x[0][i], x[1], x[2]
+			for j := i * shape[1]; j < (i+1)*shape[1]; j++ {
+				z[j] = t*y[j] + (1-t)*w[j]
 			}
-			t, y, w, z := x[0], x[1], x[2], make([]T, n*m)
-			err = parallel.Spans(b.workers, n, func(lo, hi int) error {
-				for i := lo; i < hi; i++ {
-					for j := i * m; j < (i+1)*m; j++ {
-						z[j] = t[i]*y[j] + (1-t[i])*w[j]
-					}
-				}
-				return nil
-			})
-			return op.Dense(z, n, m), err
-		},
+		}),
 		Grad: func(i int, in gorgonia.Nodes, _, dz *Node) (*Node, error) {
 			switch i {
 			case 0:
@@ -162,7 +129,7 @@ func blend[T kernel.Float](b *Builder[T], t, y, w *Node) (*Node, error) {
 			return weigh(b, rest, dz, in[0])
 		},
 	}
-	return op.Apply(o, b.of, tensor.Shape{n, m}, t, y, w)
+	return op.Apply(o, b.of, shape, t, y, w)
 }
 
 // MeanViews returns the mean of the n×m matrices x, row by row over those with a 1 in the n×V matrix present, which may
@@ -185,65 +152,44 @@ func MeanViews[T kernel.Float](workers int, x []*Node, present *Node) (*Node, er
 		}
 		in, diff = append(in, present), append(diff, false)
 	}
+	shape := tensor.Shape{n, m}
 	o := &op.Operation{
 		Label: "mean over views",
 		Diff:  diff,
-		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := op.Inputs[T](in)
-			if err != nil {
-				return nil, err
-			}
-			y := make([]T, n*m)
-			err = parallel.Spans(workers, n, func(lo, hi int) error {
-				for i := lo; i < hi; i++ {
-					w := rowShare(x[views:], i, views)
-					for v, a := range x[:views] {
-						if !rowPresent(x[views:], i, v, views) {
-							continue
-						}
-						for j := i * m; j < (i+1)*m; j++ {
-							y[j] += w * a[j]
-						}
-					}
+		Run: op.ByRow(workers, shape, func(x [][]T, y []T, i int) {
+			w := rowShare(x[views:], i, views)
+			for v, a := range x[:views] {
+				if !rowPresent(x[views:], i, v, views) {
+					continue
 				}
-				return nil
-			})
-			return op.Dense(y, n, m), err
-		},
+				for j := i * m; j < (i+1)*m; j++ {
+					y[j] += w * a[j]
+				}
+			}
+		}),
 		Grad: func(v int, in gorgonia.Nodes, _, dy *Node) (*Node, error) {
 			return meanViewsGrad[T](workers, v, views, dy, in[views:])
 		},
 	}
-	return op.Apply(o, of, tensor.Shape{n, m}, in...)
+	return op.Apply(o, of, shape, in...)
 }
 
 // meanViewsGrad is the derivative of meanViews by matrix v.
 func meanViewsGrad[T kernel.Float](workers, v, views int, dy *Node, present gorgonia.Nodes) (*Node, error) {
-	n, m := dy.Shape()[0], dy.Shape()[1]
+	shape := dy.Shape().Clone()
 	o := &op.Operation{
 		Label: fmt.Sprintf("derivative of the mean by view %d of %d", v, views),
-		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := op.Inputs[T](in)
-			if err != nil {
-				return nil, err
+		Run: op.ByRow(workers, shape, func(x [][]T, g []T, i int) {
+			if !rowPresent(x[1:], i, v, views) {
+				return
 			}
-			g := make([]T, n*m)
-			err = parallel.Spans(workers, n, func(lo, hi int) error {
-				for i := lo; i < hi; i++ {
-					if !rowPresent(x[1:], i, v, views) {
-						continue
-					}
-					w := rowShare(x[1:], i, views)
-					for j := i * m; j < (i+1)*m; j++ {
-						g[j] = w * x[0][j]
-					}
-				}
-				return nil
-			})
-			return op.Dense(g, n, m), err
-		},
+			w := rowShare(x[1:], i, views)
+			for j := i * shape[1]; j < (i+1)*shape[1]; j++ {
+				g[j] = w * x[0][j]
+			}
+		}),
 	}
-	return op.Apply(o, op.Dtype[T](), tensor.Shape{n, m}, append(gorgonia.Nodes{dy}, present...)...)
+	return op.Apply(o, op.Dtype[T](), shape, append(gorgonia.Nodes{dy}, present...)...)
 }
 
 // rowPresent reports whether row i has view v, present being empty or one n×V matrix.
@@ -268,14 +214,8 @@ func hold[T kernel.Float](b *Builder[T], what string, x *Node) (*Node, error) {
 	o := &op.Operation{
 		Label: b.label("copy of %s", what),
 		Diff:  []bool{true},
-		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := op.Elements[T](in[0])
-			if err != nil {
-				return nil, err
-			}
-			return op.Dense(append([]T(nil), x...), shape...), nil
-		},
-		Grad: func(_ int, _ gorgonia.Nodes, _, dy *Node) (*Node, error) { return dy, nil },
+		Run:   op.On(func(x [][]T) (gorgonia.Value, error) { return op.Dense(slices.Clone(x[0]), shape...), nil }),
+		Grad:  func(_ int, _ gorgonia.Nodes, _, dy *Node) (*Node, error) { return dy, nil },
 	}
 	return op.Apply(o, b.of, shape, x)
 }

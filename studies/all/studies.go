@@ -43,7 +43,7 @@ var studies = []study{
 	{"rivals", "./paper rivals -data DATA -out OUT -sets " + sixSets, []string{"rivals.md"}},
 	{"margin", "./paper margin -data DATA -out OUT -sets " + eleven, []string{"margin.md"}},
 	{"incomplete", "./paper incomplete -data DATA -out OUT -sets " + ofIncomplete, []string{"incomplete.csv"}},
-	{"results", "./paper all -data DATA -out OUT -sets " + eleven + " -without rivals,protocol,pairs,filter,margin,time -page OUT/results.md",
+	{"results", "./paper all -data DATA -out OUT -sets " + eleven + " -without rivals,protocol,pairs,filter,margin -page OUT/results.md",
 		[]string{"results.md"}},
 	{"pairs", "./paper pairs -data DATA -out OUT -sets msrcv1,orl,3sources,webkb,nci60,tcgabrca150", []string{"pairs.md"}},
 	{"filter", "./paper filter -data DATA -out OUT -sets " + ofFilter, []string{"filter.md"}},

@@ -34,7 +34,7 @@ import (
 )
 
 func main() {
-	out := flag.String("out", "choose.svg", "`FILE` to draw the indices to, .svg or .png")
+	out := flag.String("out", "choose.svg", "`FILE` to draw the indices to, .svg")
 	data := flag.String("data", "", "`FOLDER` of sets with labels to try; several separated by commas")
 	only := flag.String("only", "", "`NAMES` of sets of the folder, separated by commas")
 	rows := flag.Int("rows", 1000, "`N` rows of a set at most, drawn at random")

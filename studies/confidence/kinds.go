@@ -54,5 +54,5 @@ func (f kind) draw(r *rand.Rand, n, k int) *sets.Set {
 		}
 		views = append(views, sets.Matrix{N: n, D: d, X: x})
 	}
-	return sets.New(f.name, views, labels, make([]string, k))
+	return sets.New(f.name, views, labels, k)
 }

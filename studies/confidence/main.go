@@ -28,15 +28,15 @@ func main() { work.Main("confidence", run) }
 
 // study holds the values of the flags.
 type study struct {
-	data, only       string
-	draws, first     int
-	limit, digits    int
-	samples          int
-	stdout, progress io.Writer
+	data, only    string
+	draws, first  int
+	limit, digits int
+	samples       int
+	progress      io.Writer
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	s := study{stdout: stdout, progress: stderr}
+	s := study{progress: stderr}
 	f := flag.NewFlagSet("confidence", flag.ContinueOnError)
 	f.SetOutput(stderr)
 	f.StringVar(&s.data, "data", "", "files and folders of labelled sets, with commas; default noise and planted clusters")
@@ -98,7 +98,7 @@ func (s *study) opened(ctx context.Context, do func(d *sets.Set, draw int) error
 		return err
 	}
 	if s.digits > 0 {
-		d, err := sets.Digits(ctx, "", s.digits, 0)
+		d, err := sets.Digits(ctx, s.digits)
 		if err != nil {
 			return err
 		}

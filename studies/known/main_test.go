@@ -72,7 +72,7 @@ func TestChoose(t *testing.T) {
 // TestLogistic compares the regression on one column with the conditions of its minimum.
 func TestLogistic(t *testing.T) {
 	values := []float32{-2, -1, -0.5, 0.5, 1, 2, -1.5, 1.5}
-	d := sets.New("line", []sets.Matrix{{N: 8, D: 1, X: values}}, []int{0, 0, 1, 0, 1, 1, 0, 1}, []string{"a", "b"})
+	d := sets.New("line", []sets.Matrix{{N: 8, D: 1, X: values}}, []int{0, 0, 1, 0, 1, 1, 0, 1}, 2)
 	given := []int{0, 0, 1, 0, 1, 1, -1, -1}
 	found, err := logistic(d, given)
 	if err != nil || found[6] != 0 || found[7] != 1 {

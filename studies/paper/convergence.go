@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/studies/classical"
+	"github.com/largemvc/largemvc/studies/internal/classical"
 	"github.com/largemvc/largemvc/studies/internal/presets"
 	"github.com/largemvc/largemvc/studies/internal/sets"
 	"github.com/largemvc/largemvc/studies/internal/tables"
@@ -137,16 +137,16 @@ func defaultWay(ctx context.Context, s *study, d *sets.Set) (way, error) {
 }
 
 // solve runs the classical solver on views standardised per sample.
-func solve(ctx context.Context, s *study, d *sets.Set, iterations int) (*classical.Result, []sets.Matrix, error) {
+func solve(ctx context.Context, d *sets.Set, iterations int) (*classical.Result, []sets.Matrix, error) {
 	x := standardised(d)
-	r, err := classical.Fit(ctx, viewsOf(x), classical.Config{
-		Clusters: d.Classes, Alpha: objectiveAlpha, Iterations: iterations, Tolerance: -1, Preprocess: largemvc.None,
+	r, err := classical.Fit[float32](ctx, viewsOf(x), classical.Options{
+		Clusters: d.Classes, Alpha: objectiveAlpha, Beta: 1, Iterations: iterations,
 	})
 	return r, x, err
 }
 
 func solverWay(ctx context.Context, s *study, d *sets.Set) (way, error) {
-	r, x, err := solve(ctx, s, d, s.epochs)
+	r, x, err := solve(ctx, d, s.epochs)
 	if err != nil {
 		return way{}, err
 	}
@@ -156,7 +156,7 @@ func solverWay(ctx context.Context, s *study, d *sets.Set) (way, error) {
 
 // networkWay trains the network to each of some epochs: its weights after an epoch do not depend on later epochs.
 func networkWay(ctx context.Context, s *study, d *sets.Set) (way, error) {
-	measured, x, err := solve(ctx, s, d, 1) // for β
+	measured, x, err := solve(ctx, d, 1) // for β
 	if err != nil {
 		return way{}, err
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/largemvc/largemvc/studies/internal/sets"
 	"github.com/largemvc/largemvc/studies/internal/smoothing"
 	"github.com/largemvc/largemvc/studies/internal/tables"
-	"github.com/largemvc/largemvc/studies/internal/work"
 )
 
 // filtered has the accuracies of a draw in %, and the γ that the filter learned in its first and in its last layer. Plain and Filter
@@ -30,16 +29,7 @@ const gamma0 = 5
 
 // filter compares the default preset, whose views are smoothed before training, with a network that smooths inside.
 func filter(ctx context.Context, s *study) error {
-	var jobs []work.Job[filtered]
-	for _, d := range s.sets {
-		for draw := range s.draws {
-			jobs = append(jobs, work.Job[filtered]{
-				Key: fmt.Sprintf("%s | filter | draw %d | epochs %d", d.About(), draw, s.epochs),
-				Do:  func(ctx context.Context) (filtered, error) { return s.filterOf(ctx, s.draw(d, draw), draw) },
-			})
-		}
-	}
-	got, err := work.All(ctx, s.path("work"), s.stderr, "filter", jobs)
+	got, err := eachDraw(ctx, s, "filter", filterOf)
 	if err != nil {
 		return err
 	}
@@ -61,7 +51,7 @@ func filter(ctx context.Context, s *study) error {
 		var means []float64
 		for k := range s.sets {
 			var values []float64
-			for _, f := range got[k*s.draws : (k+1)*s.draws] {
+			for _, f := range got[k] {
 				values = append(values, row.of(f))
 			}
 			c := tables.MeanOf(values)
@@ -84,7 +74,7 @@ func filter(ctx context.Context, s *study) error {
 }
 
 // filterOf runs the networks on one draw.
-func (s *study) filterOf(ctx context.Context, d *sets.Set, draw int) (out filtered, err error) {
+func filterOf(ctx context.Context, s *study, d *sets.Set, draw int) (out filtered, err error) {
 	c := s.configFor(largemvc.Config{NoStructure: true}, d, draw)
 	r, err := largemvc.Fit(ctx, d.Views, c)
 	if err != nil {

@@ -32,7 +32,6 @@ func experiments() []experiment {
 		{"table", "ACC, NMI, ARI and time of LargeMvC-Net and of other methods", table},
 		{"incomplete", "ACC over missing rates", incomplete},
 		{"ablation", "the network without its modules", ablation},
-		{"time", "time and memory as the number of samples grows", timing},
 		{"convergence", "the loss, the objective and the noise along training", convergence},
 		{"rivals", "deep methods of others, at the last epoch and at the one that labels pick", rivals},
 		{"protocol", "how much of the published figures is the published protocol", protocol},

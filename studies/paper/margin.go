@@ -12,7 +12,6 @@ import (
 	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/studies/internal/sets"
 	"github.com/largemvc/largemvc/studies/internal/tables"
-	"github.com/largemvc/largemvc/studies/internal/work"
 )
 
 // heldOut has how well the smoothed inputs of the other samples predict labels.
@@ -25,16 +24,7 @@ type margins [3]heldOut
 
 // margin compares the clusters of the default preset with the classes by what can be measured without labels.
 func margin(ctx context.Context, s *study) error {
-	var jobs []work.Job[margins]
-	for _, d := range s.sets {
-		for draw := range s.draws {
-			jobs = append(jobs, work.Job[margins]{
-				Key: fmt.Sprintf("%s | margin | draw %d | epochs %d", d.About(), draw, s.epochs),
-				Do:  func(ctx context.Context) (margins, error) { return s.marginsOf(ctx, s.draw(d, draw), draw) },
-			})
-		}
-	}
-	got, err := work.All(ctx, s.path("work"), s.stderr, "margin", jobs)
+	got, err := eachDraw(ctx, s, "margin", marginsOf)
 	if err != nil {
 		return err
 	}
@@ -57,7 +47,7 @@ func margin(ctx context.Context, s *study) error {
 			line := tables.Line{Name: measure.name + ", " + labels}
 			for k := range s.sets {
 				var values []float64
-				for _, draw := range got[k*s.draws : (k+1)*s.draws] {
+				for _, draw := range got[k] {
 					values = append(values, measure.scale*measure.of(draw[of]))
 				}
 				line.Cells = append(line.Cells, tables.MeanOf(values))
@@ -84,7 +74,7 @@ func margin(ctx context.Context, s *study) error {
 }
 
 // marginsOf fits the default preset and measures its clusters on its smoothed inputs.
-func (s *study) marginsOf(ctx context.Context, d *sets.Set, draw int) (out margins, err error) {
+func marginsOf(ctx context.Context, s *study, d *sets.Set, draw int) (out margins, err error) {
 	c := s.configFor(largemvc.Config{NoStructure: true}, d, draw)
 	r, err := largemvc.Fit(ctx, d.Views, c)
 	if err != nil {

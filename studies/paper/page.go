@@ -83,14 +83,8 @@ func (p page) write(b *strings.Builder, folder string) {
 
 // save writes a figure and the data beside it.
 func (s *study) save(f picture) error {
-	endings := []string{".svg"}
-	if s.png {
-		endings = append(endings, ".png")
-	}
-	for _, ending := range endings {
-		if err := f.figure.Save(s.path(f.name + ending)); err != nil {
-			return err
-		}
+	if err := f.figure.Save(s.path(f.name + ".svg")); err != nil {
+		return err
 	}
 	var b bytes.Buffer
 	if err := f.figure.CSV(&b); err != nil {

@@ -58,7 +58,7 @@ func TestTrustNamesWrongRows(t *testing.T) {
 		}
 	}
 	s := &study{epochs: 5}
-	got, err := s.repair(context.Background(), sets.New("made", views, labels, []string{"a", "b", "c"}), damage{wrong: 0.3}, 0)
+	got, err := s.repair(context.Background(), sets.New("made", views, labels, 3), damage{wrong: 0.3}, 0)
 	if err != nil || got.Named[1] < 40 || got.Blamed[1] > 4 || got.Named[0] > got.Named[1] || got.Trusted[1] < got.Plain {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -24,7 +24,6 @@ import (
 	"github.com/largemvc/largemvc/studies/internal/presets"
 	"github.com/largemvc/largemvc/studies/internal/sets"
 	"github.com/largemvc/largemvc/studies/internal/tables"
-	"github.com/largemvc/largemvc/studies/internal/work"
 )
 
 //go:embed published.py
@@ -140,7 +139,7 @@ type network struct {
 // each hands over the scores of every network, and says which were left out for want of Python.
 func (s *study) each(ctx context.Context, networks []network, to func(name string, got [][]course)) (left string, err error) {
 	for _, k := range networks {
-		got, err := s.courses(ctx, k)
+		got, err := eachDraw(ctx, s, k.name, k.run)
 		switch {
 		case errors.Is(err, exec.ErrNotFound) || errors.Is(err, errPython):
 			left += fmt.Sprintf("Left out: %s (%v). ", k.name, err)
@@ -167,28 +166,6 @@ func meanLine(name string, got [][]course, of func(course) float64) tables.Line 
 	}
 	line.Cells = slices.Insert(line.Cells, 0, tables.Cell{Text: fmt.Sprintf("%.1f", mean)})
 	return line
-}
-
-// courses runs one network on all sets and draws.
-func (s *study) courses(ctx context.Context, k network) ([][]course, error) {
-	var jobs []work.Job[course]
-	for _, d := range s.sets {
-		for draw := range s.draws {
-			jobs = append(jobs, work.Job[course]{
-				Key: fmt.Sprintf("%s | %s | draw %d | epochs %d", d.About(), k.name, draw, s.epochs),
-				Do:  func(ctx context.Context) (course, error) { return k.run(ctx, s, s.draw(d, draw), draw) },
-			})
-		}
-	}
-	all, err := work.All(ctx, s.path("work"), s.stderr, k.name, jobs)
-	if err != nil {
-		return nil, err
-	}
-	out := make([][]course, len(s.sets))
-	for i := range out {
-		out[i] = all[i*s.draws : (i+1)*s.draws]
-	}
-	return out, nil
 }
 
 // add appends the scores of labels after an epoch.

@@ -19,7 +19,7 @@ func TestElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	d, run := s.draw(s.sets[1], 1), contrastive("cvcl")
-	got, err := sets.Open(context.Background(), sets.Choice{Path: filepath.Join(s.elsewhere, d.Name+"-1.npz")})
+	got, err := sets.OpenAll(context.Background(), sets.Choice{Path: filepath.Join(s.elsewhere, d.Name+"-1.npz")})
 	if err != nil || !slices.Equal(got[0].Labels, d.Labels) || !slices.Equal(got[0].Values[0].X, d.Values[0].X) {
 		t.Errorf("other rows went out: %v", err)
 	}

@@ -2,12 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/internal/textfile"
@@ -24,7 +24,7 @@ type study struct {
 	draws, tableDraws     int
 	epochs                int
 	limit                 int
-	quick, png, sameState bool
+	quick, sameState      bool
 	several               bool // all experiments run
 
 	stderr io.Writer
@@ -56,7 +56,6 @@ func (s *study) register(f *flag.FlagSet) {
 	f.IntVar(&s.limit, "limit", 0, "leave out sets of more samples; default 0: no limit")
 	f.BoolVar(&s.quick, "quick", false, "few draws, epochs and samples, on MNIST views unless -data says "+
 		"otherwise: minutes in place of hours")
-	f.BoolVar(&s.png, "png", false, "write figures as PNG too")
 	f.BoolVar(&s.sameState, "same-state", false,
 		"take finished work of another build of this program: nothing that it measures has changed")
 }
@@ -75,15 +74,13 @@ func (s *study) prepare(ctx context.Context) error {
 	if err := work.OneState(s.out, s.sameState); err != nil {
 		return err
 	}
+	n := sets.AllDigits
+	if s.quick {
+		n = 3000
+	}
 	var err error
-	s.sets, err = openSets(ctx, s)
-	if err != nil {
-		return err
-	}
-	if len(s.sets) == 0 {
-		return errors.New("no data set with labels found")
-	}
-	return nil
+	s.sets, err = sets.OpenAll(ctx, sets.Choice{Path: s.data, Digits: n, Only: s.only, Limit: s.limit, Warn: s.stderr})
+	return err
 }
 
 func (s *study) path(name string) string { return filepath.Join(s.out, name) }
@@ -94,6 +91,26 @@ func (s *study) draw(d *sets.Set, draw int) *sets.Set {
 		last.from, last.draw, last.set = d, draw, d.InOrder(draw)
 	}
 	return s.drawn.set
+}
+
+// eachDraw does a piece of work on each draw of each set, and returns the results by set and draw.
+func eachDraw[R any](
+	ctx context.Context, s *study, name string, do func(ctx context.Context, s *study, d *sets.Set, draw int) (R, error),
+) ([][]R, error) {
+	var jobs []work.Job[R]
+	for _, d := range s.sets {
+		for draw := range s.draws {
+			jobs = append(jobs, work.Job[R]{
+				Key: fmt.Sprintf("%s | %s | draw %d | epochs %d", d.About(), name, draw, s.epochs),
+				Do:  func(ctx context.Context) (R, error) { return do(ctx, s, s.draw(d, draw), draw) },
+			})
+		}
+	}
+	all, err := work.All(ctx, s.path("work"), s.stderr, name, jobs)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Collect(slices.Chunk(all, s.draws)), nil
 }
 
 // small returns the k sets that are cheapest to run, in their usual order; of a single experiment, all sets that -sets names.

@@ -171,18 +171,11 @@ func (s *study) choose() ([]row, error) {
 
 // open opens the data.
 func (s *study) open(ctx context.Context, stderr io.Writer) ([]*sets.Set, error) {
-	if s.data == "" {
-		n := sets.AllDigits
-		if s.quick {
-			n = 2000
-		}
-		d, err := sets.Digits(ctx, "", n, 0)
-		if err != nil {
-			return nil, err
-		}
-		return []*sets.Set{d}, nil
+	n := sets.AllDigits
+	if s.quick {
+		n = 2000
 	}
-	return sets.OpenAll(ctx, sets.Choice{Path: s.data, Only: s.only, Limit: s.limit, Warn: stderr})
+	return sets.OpenAll(ctx, sets.Choice{Path: s.data, Digits: n, Only: s.only, Limit: s.limit, Warn: stderr})
 }
 
 // measure does the work of all rows on all sets.

@@ -62,7 +62,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
-	found, err := sets.Open(context.Background(), sets.Choice{Path: filepath.Join(data, "pears.npz"), Warn: io.Discard})
+	found, err := sets.OpenAll(context.Background(), sets.Choice{Path: filepath.Join(data, "pears.npz"), Warn: io.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}

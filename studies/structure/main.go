@@ -1,7 +1,7 @@
 // Command structure measures how often the judgement whether there are clusters errs: on noise of many kinds, on planted
 // clusters, and on data sets with labels.
 //
-//	go run -C studies ./structure -draws 10 -out structure.csv
+//	go run -C studies ./structure -draws 10
 //	go run -C studies ./structure -data FOLDER,FOLDER -draws 10
 //
 // A draw is a seed and, of a set, an order of its rows. With -data it prints the judgements of each set beside the NMI of the
@@ -11,14 +11,11 @@ package main
 
 import (
 	"context"
-	"encoding/csv"
 	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -34,10 +31,9 @@ func main() { work.Main("structure", run) }
 
 // study holds the values of the flags.
 type study struct {
-	data, only, out string
-	draws, first    int
-	single, few     bool
-	limit           int
+	data, only          string
+	draws, first, limit int
+	few                 bool
 }
 
 // shapes are the numbers of samples, clusters and views that noise is made with.
@@ -68,11 +64,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	f.SetOutput(stderr)
 	f.StringVar(&s.data, "data", "", "files and folders of sets with labels, separated by commas; empty: noise")
 	f.StringVar(&s.only, "only", "", "names of the sets or of the kinds of noise, separated by commas; empty: all")
-	f.StringVar(&s.out, "out", "", "`FILE` for the figures of every judgement, as CSV; none by default")
 	f.IntVar(&s.draws, "draws", 3, "draws of each set, and of each kind and shape of noise")
 	f.IntVar(&s.first, "first", 0, "number of the first draw")
 	f.IntVar(&s.limit, "limit", 10000, "the most samples of a set")
-	f.BoolVar(&s.single, "single", false, "judge each view of a set alone")
 	f.BoolVar(&s.few, "few", false, "make noise of 30 to 41 samples alone")
 	if err := f.Parse(args); err != nil {
 		return err
@@ -91,10 +85,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if s.data == "" {
 		printLeftOut(stdout, all)
 	}
-	if s.out == "" {
-		return nil
-	}
-	return writeAll(s.out, all)
+	return nil
 }
 
 // wants says whether a name was asked for.
@@ -138,39 +129,20 @@ func (s *study) sets(ctx context.Context, log io.Writer) (out []outcome, err err
 		return nil, err
 	}
 	for _, d := range found {
-		parts := [][]int{nil}
-		if s.single {
-			parts = nil
-			for v := range d.Views {
-				parts = append(parts, []int{v})
-			}
+		got, err := s.set(ctx, d)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", d.Name, err)
 		}
-		for _, part := range parts {
-			got, err := s.set(ctx, d, part)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", d.Name, err)
-			}
-			out = append(out, got...)
-		}
+		out = append(out, got...)
 		fmt.Fprintln(log, d.Name)
 	}
 	return out, nil
 }
 
-// set judges all draws of some views of a set; nil: of all.
-func (s *study) set(ctx context.Context, d *sets.Set, part []int) (out []outcome, err error) {
-	name := d.Name
-	choose := func(views []largemvc.View) []largemvc.View {
-		if part == nil {
-			return views
-		}
-		return views[part[0] : part[0]+1]
-	}
-	if part != nil {
-		name = fmt.Sprintf("%s/%d", d.Name, part[0])
-	}
+// set judges all draws of a set.
+func (s *study) set(ctx context.Context, d *sets.Set) (out []outcome, err error) {
 	began := time.Now()
-	c, err := largemvc.Fit(ctx, choose(d.InOrder(s.first).Views), largemvc.Config{Clusters: d.Classes, NoStructure: true})
+	c, err := largemvc.Fit(ctx, d.InOrder(s.first).Views, largemvc.Config{Clusters: d.Classes, NoStructure: true})
 	if err != nil {
 		return nil, err
 	}
@@ -181,14 +153,14 @@ func (s *study) set(ctx context.Context, d *sets.Set, part []int) (out []outcome
 	}
 	for draw := s.first; draw < s.first+s.draws; draw++ {
 		var views []view.View
-		for _, x := range choose(d.InOrder(draw).Views) {
+		for _, x := range d.InOrder(draw).Views {
 			in, err := x.Content()
 			if err != nil {
 				return nil, err
 			}
 			views = append(views, in)
 		}
-		o, err := judged(ctx, outcome{name: name, k: d.Classes, draw: draw, nmi: scores.NMI, fit: fit}, views)
+		o, err := judged(ctx, outcome{name: d.Name, k: d.Classes, draw: draw, nmi: scores.NMI, fit: fit}, views)
 		if err != nil {
 			return nil, err
 		}
@@ -210,33 +182,4 @@ func judged(ctx context.Context, o outcome, views []view.View) (outcome, error) 
 	o.result, err = structure.Judge(ctx, some, options)
 	o.took = time.Since(began)
 	return o, err
-}
-
-// writeAll writes the figures of every judgement.
-func writeAll(path string, all []outcome) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	w := csv.NewWriter(f)
-	records := [][]string{strings.Split("data,samples,clusters,views,draw,judgement,"+
-		"excess,stability,stability_normal,stability_uniform,border,border_normal,border_uniform,"+
-		"agreement,agreement_normal,agreement_uniform,sparsity,dimension,nmi", ",")}
-	for _, o := range all {
-		r := o.result
-		record := []string{o.name}
-		for _, x := range []int{o.n, o.k, o.views, o.draw} {
-			record = append(record, strconv.Itoa(x))
-		}
-		record = append(record, r.Judgement.String())
-		for _, x := range []float64{
-			r.Excess, r.Data.Stability, r.Normal.Stability, r.Uniform.Stability, r.Data.Border, r.Normal.Border, r.Uniform.Border,
-			r.Data.Agreement, r.Normal.Agreement, r.Uniform.Agreement, r.Sparsity, r.Dimension, o.nmi,
-		} {
-			record = append(record, strconv.FormatFloat(x, 'f', 3, 64))
-		}
-		records = append(records, record)
-	}
-	return w.WriteAll(records)
 }

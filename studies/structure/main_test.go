@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,11 +11,10 @@ import (
 	"github.com/largemvc/largemvc/dataset"
 )
 
-// TestNoise wants noise of one kind to be none and planted clusters to be clear, in the table and in the figures of each judgement.
+// TestNoise wants noise of one kind to be none and planted clusters to be clear.
 func TestNoise(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "figures.csv")
 	var out bytes.Buffer
-	args := []string{"-draws", "1", "-first", "7", "-only", "normal,planted9", "-out", path}
+	args := []string{"-draws", "1", "-first", "7", "-only", "normal,planted9"}
 	if err := run(context.Background(), args, &out, io.Discard); err != nil {
 		t.Fatal(err)
 	}
@@ -24,10 +22,6 @@ func TestNoise(t *testing.T) {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the table lacks %q:\n%s", want, &out)
 		}
-	}
-	text, err := os.ReadFile(path)
-	if err != nil || strings.Count(string(text), "\n") != 31 || strings.Count(string(text), ",none,") != 15 {
-		t.Errorf("%v\n%s", err, text)
 	}
 }
 

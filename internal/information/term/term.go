@@ -92,18 +92,14 @@ func node[T kernel.Float, V table](name string, s source[T, V], h *Node) (*Node,
 	o := &op.Operation{
 		Label: fmt.Sprintf("%s at %g", name, s.Temperature()),
 		Diff:  op.All(1),
-		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := op.Elements[T](in[0])
+		Run: op.On(func(x [][]T) (gorgonia.Value, error) {
+			t, err := s.Table(x[0])
 			if err != nil {
 				return nil, err
 			}
-			t, err := s.Table(x)
-			if err != nil {
-				return nil, err
-			}
-			kept.put(x, t)
+			kept.put(x[0], t)
 			return op.Scalar[T](-t.Gain() / scale), nil
-		},
+		}),
 		Grad: func(_ int, in gorgonia.Nodes, _, g *Node) (*Node, error) {
 			return derivative(name, s, kept, scale, in[0], g)
 		},
@@ -121,20 +117,17 @@ func derivative[T kernel.Float, V table](name string, s source[T, V], kept *late
 	n, m := s.Dims()
 	o := &op.Operation{
 		Label: fmt.Sprintf("derivative of %s at %g", name, s.Temperature()),
-		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := op.Inputs[T](in)
-			if err != nil {
-				return nil, err
-			}
+		Run: op.On(func(x [][]T) (gorgonia.Value, error) {
 			t, ok := kept.take(x[0])
 			if !ok {
+				var err error
 				if t, err = s.Table(x[0]); err != nil {
 					return nil, err
 				}
 			}
 			dh, err := s.Gradient(x[0], t, -float64(x[1][0])/scale)
 			return op.Dense(dh, n, m), err
-		},
+		}),
 	}
 	return op.Apply(o, op.Dtype[T](), tensor.Shape{n, m}, h, g)
 }

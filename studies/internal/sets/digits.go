@@ -10,9 +10,9 @@ import (
 // AllDigits is the number of MNIST digits.
 const AllDigits = digits.All
 
-// Digits makes a set of the first n MNIST digits in three views. folder holds the images; "" means the Go module GoMNIST.
-func Digits(ctx context.Context, folder string, n, workers int) (*Set, error) {
-	images, err := digits.Open(ctx, folder, n, workers)
+// Digits makes a set of the first n MNIST digits, of the Go module GoMNIST, in three views.
+func Digits(ctx context.Context, n int) (*Set, error) {
+	images, err := digits.Open(ctx, "", n, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -21,8 +21,7 @@ func Digits(ctx context.Context, folder string, n, workers int) (*Set, error) {
 	for v, x := range images.Values {
 		views = append(views, Matrix{n, images.Columns[v], x})
 	}
-	names := []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}
-	d := New(fmt.Sprintf("mnist-%d", n), views, images.Labels, names)
+	d := New(fmt.Sprintf("mnist-%d", n), views, images.Labels, 10)
 	for v, name := range digits.Names {
 		d.Views[v] = d.Views[v].Named(name)
 	}

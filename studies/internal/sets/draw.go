@@ -18,22 +18,26 @@ func (d *Set) InOrder(draw int) *Set {
 	return d.Pick(rand.New(rand.NewPCG(uint64(draw), orderStream)).Perm(d.N))
 }
 
-// OpenAll is Open for several files and folders, separated by commas in Choice.Path. It returns an error if there is no set.
+// OpenAll opens the chosen sets. It returns an error if there is none.
 func OpenAll(ctx context.Context, c Choice) ([]*Set, error) {
+	if c.Path == "" && c.Digits > 0 {
+		d, err := Digits(ctx, c.Digits)
+		if err != nil {
+			return nil, err
+		}
+		return []*Set{d}, nil
+	}
 	var out []*Set
-	only := c.Only
-	c.Only = ""
-	for _, path := range strings.Split(c.Path, ",") {
-		c.Path = path
-		found, err := Open(ctx, c)
+	for path := range strings.SplitSeq(c.Path, ",") {
+		found, err := c.openAt(ctx, path)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, found...)
 	}
-	if only != "" {
+	if c.Only != "" {
 		var chosen []*Set
-		for _, name := range strings.Split(only, ",") {
+		for name := range strings.SplitSeq(c.Only, ",") {
 			k := slices.IndexFunc(out, func(d *Set) bool { return d.Name == name })
 			if k < 0 {
 				return nil, fmt.Errorf("no set %q among %s", name, Names(out))

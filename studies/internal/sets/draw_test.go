@@ -13,7 +13,7 @@ import (
 
 // A draw keeps rows, labels and views together, and is the same twice.
 func TestInOrder(t *testing.T) {
-	d := New("fruit", []Matrix{{N: 50, D: 1, X: make([]float32, 50)}}, make([]int, 50), make([]string, 50))
+	d := New("fruit", []Matrix{{N: 50, D: 1, X: make([]float32, 50)}}, make([]int, 50), 50)
 	for i := range d.Labels {
 		d.Labels[i], d.Values[0].X[i] = i, float32(i)
 	}

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 
 	"gonum.org/v1/gonum/mat"
@@ -25,14 +24,13 @@ type Set struct {
 	Name       string
 	N, Classes int
 	Labels     []int
-	ClassNames []string
 	Views      []largemvc.View
 	Values     []Matrix // of the views
 }
 
 // New makes a set of views with the classes of their samples.
-func New(name string, views []Matrix, labels []int, classNames []string) *Set {
-	d := &Set{Name: name, N: len(labels), Labels: labels, Classes: len(classNames), ClassNames: classNames, Values: views}
+func New(name string, views []Matrix, labels []int, classes int) *Set {
+	d := &Set{Name: name, N: len(labels), Labels: labels, Classes: classes, Values: views}
 	for _, m := range views {
 		d.Views = append(d.Views, m.View())
 	}
@@ -66,7 +64,7 @@ func (d *Set) Pick(rows []int) *Set {
 	for k, i := range rows {
 		labels[k] = d.Labels[i]
 	}
-	return New(d.Name, views, labels, d.ClassNames)
+	return New(d.Name, views, labels, d.Classes)
 }
 
 // fewestOfClass is the number of samples that Uneven keeps of a class at least, if it has as many.
@@ -86,7 +84,7 @@ func (d *Set) Uneven(least float64) *Set {
 		n := max(int(math.Round(share*float64(len(of[class])))), min(fewestOfClass, len(of[class])))
 		rows = append(rows, of[class][:n]...)
 	}
-	sort.Ints(rows)
+	slices.Sort(rows)
 	part := d.Pick(rows)
 	part.Name = fmt.Sprintf("%s, uneven to %g", d.Name, least)
 	return part
@@ -115,25 +113,22 @@ func Names(sets []*Set) string {
 
 // Choice selects the files to open.
 type Choice struct {
-	Path  string    // a file, or a folder of them
-	Only  string    // names of sets, separated by commas; empty: all
-	Limit int       // largest number of samples of a set; 0: no limit
-	Warn  io.Writer // receives the names of the sets of a folder that are left out
+	Path   string    // files and folders of them, separated by commas
+	Digits int       // how many MNIST digits are the set if Path is empty; 0: that is an error
+	Only   string    // names of sets, separated by commas; empty: all
+	Limit  int       // largest number of samples of a set; 0: no limit
+	Warn   io.Writer // receives the names of the sets of a folder that are left out
 }
 
-// Open opens the sets that hold complete multi-view data with labels, in the order of their names.
-func Open(ctx context.Context, c Choice) ([]*Set, error) {
-	var wanted []string
-	if c.Only != "" {
-		wanted = strings.Split(c.Only, ",")
-	}
-	info, err := os.Stat(c.Path)
+// openAt opens the sets of a file or folder that hold complete multi-view data with labels, in the order of their names.
+func (c Choice) openAt(ctx context.Context, at string) ([]*Set, error) {
+	info, err := os.Stat(at)
 	if err != nil {
 		return nil, err
 	}
-	paths := []string{c.Path}
+	paths := []string{at}
 	if info.IsDir() {
-		if paths, err = filesIn(c.Path); err != nil {
+		if paths, err = filesIn(at); err != nil {
 			return nil, err
 		}
 	}
@@ -143,9 +138,6 @@ func Open(ctx context.Context, c Choice) ([]*Set, error) {
 			return nil, err
 		}
 		name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
-		if wanted != nil && !slices.Contains(wanted, name) {
-			continue
-		}
 		d, err := open(path, name)
 		if err != nil {
 			if !info.IsDir() {
@@ -160,18 +152,13 @@ func Open(ctx context.Context, c Choice) ([]*Set, error) {
 		}
 		out = append(out, d)
 	}
-	for _, name := range wanted {
-		if !slices.ContainsFunc(out, func(d *Set) bool { return d.Name == name }) {
-			return nil, fmt.Errorf("no set %q in %s", name, c.Path)
-		}
-	}
 	return out, nil
 }
 
 // filesIn returns the files of data in a folder, in the order of their names.
 func filesIn(folder string) ([]string, error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*.*"))
-	sort.Strings(paths)
+	slices.Sort(paths)
 	return slices.DeleteFunc(paths, func(path string) bool {
 		ext := filepath.Ext(path)
 		return ext != ".npz" && ext != ".mat" && ext != ".h5"
@@ -193,5 +180,5 @@ func open(path, name string) (*Set, error) {
 	for v, x := range data.Views {
 		views[v] = Matrix{x.Rows, x.Cols, x.Float32}
 	}
-	return New(name, views, data.Labels, data.LabelNames), nil
+	return New(name, views, data.Labels, len(data.LabelNames)), nil
 }

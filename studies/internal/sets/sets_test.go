@@ -12,7 +12,7 @@ import (
 
 // The views of MNIST need nothing but the Go module.
 func TestDigits(t *testing.T) {
-	d, err := Digits(context.Background(), "", 50, 0)
+	d, err := Digits(context.Background(), 50)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +23,7 @@ func TestDigits(t *testing.T) {
 
 // TestUneven wants the sizes of the classes to fall by the same factor, in some order, and rows and labels to stay together.
 func TestUneven(t *testing.T) {
-	d := New("fruit", []Matrix{{N: 212, D: 1, X: make([]float32, 212)}}, make([]int, 212), []string{"a", "b", "c", "d"})
+	d := New("fruit", []Matrix{{N: 212, D: 1, X: make([]float32, 212)}}, make([]int, 212), 4)
 	for i := range d.Labels {
 		d.Labels[i] = min(i/100, 2) // 100, 100 and 8 of them, and
 		if i >= 208 {
@@ -70,7 +70,7 @@ func TestOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	var warned strings.Builder
-	found, err := Open(context.Background(), Choice{Path: dir, Limit: 80, Warn: &warned})
+	found, err := OpenAll(context.Background(), Choice{Path: dir, Limit: 80, Warn: &warned})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,15 +89,15 @@ func TestOpen(t *testing.T) {
 		}
 	}
 	for _, c := range []Choice{{Path: dir, Only: "plums"}, {Path: filepath.Join(dir, "none.npz")},
-		{Path: filepath.Join(dir, "broken.npz")}} {
+		{Path: filepath.Join(dir, "broken.npz")}, {}} {
 		c.Warn = &warned
-		if _, err := Open(context.Background(), c); err == nil {
+		if _, err := OpenAll(context.Background(), c); err == nil {
 			t.Errorf("%+v: no error", c)
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Open(ctx, Choice{Path: dir, Warn: &warned}); err != context.Canceled {
+	if _, err := OpenAll(ctx, Choice{Path: dir, Warn: &warned}); err != context.Canceled {
 		t.Errorf("cancelled: %v", err)
 	}
 }

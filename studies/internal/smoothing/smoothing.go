@@ -96,14 +96,10 @@ func Filter(what string, a neighbor.Operator, gamma, b *gorgonia.Node) (*gorgoni
 
 func filter[T kernel.Float](what string, a neighbor.Operator, gamma, b *gorgonia.Node) (*gorgonia.Node, error) {
 	shape := b.Shape()
-	run := func(in []gorgonia.Value) (gorgonia.Value, error) {
-		x, err := op.Inputs[T](in)
-		if err != nil {
-			return nil, err
-		}
+	run := op.On(func(x [][]T) (gorgonia.Value, error) {
 		y, err := solve(a, float64(x[0][0]), kernel.Float64s(x[1]), shape[1])
 		return op.Dense(kernel.Convert[T](y), shape...), err
-	}
+	})
 	return op.Apply(&op.Operation{
 		Label: "filter " + what, Run: run, Diff: op.All(2),
 		Grad: func(i int, in gorgonia.Nodes, out, cotangent *gorgonia.Node) (*gorgonia.Node, error) {
@@ -111,14 +107,10 @@ func filter[T kernel.Float](what string, a neighbor.Operator, gamma, b *gorgonia
 			if err != nil || i == 1 {
 				return w, err
 			}
-			return op.Apply(&op.Operation{Label: "gradient by γ, " + what, Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
-				x, err := op.Inputs[T](in)
-				if err != nil {
-					return nil, err
-				}
+			return op.Apply(&op.Operation{Label: "gradient by γ, " + what, Run: op.On(func(x [][]T) (gorgonia.Value, error) {
 				r, err := rough(a, kernel.Float64s(x[1]), shape[1])
 				return op.Scalar[T](-inner(kernel.Float64s(x[0]), r)), err
-			}}, b.Dtype(), nil, w, out)
+			})}, b.Dtype(), nil, w, out)
 		},
 	}, b.Dtype(), shape, gamma, b)
 }
