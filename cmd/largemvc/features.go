@@ -23,10 +23,11 @@ func matchFeatures(model *largemvc.Predictor, set *dataset.Set, match bool) erro
 			if err != nil {
 				return err
 			}
-			if extra := len(view.Features) - len(trained); extra > 0 {
+			if extra := others(view.Features, trained); len(extra) > 0 {
 				set.Reading.Notes = append(
 					set.Reading.Notes,
-					fmt.Sprintf("%s: left out: %s that the model does not have", view.Name, count(extra, "feature")),
+					fmt.Sprintf("%s: left out: %s that the model does not have: %s", view.Name, count(len(extra), "feature"),
+						join(extra, ", ")),
 				)
 			}
 			if !slices.Equal(view.Features, trained) {
@@ -52,4 +53,13 @@ func matchFeatures(model *largemvc.Predictor, set *dataset.Set, match bool) erro
 		}
 	}
 	return nil
+}
+
+// others returns the names that are not in known.
+func others(names, known []string) []string {
+	in := make(map[string]bool, len(known))
+	for _, name := range known {
+		in[name] = true
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return in[name] })
 }

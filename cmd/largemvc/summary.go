@@ -369,8 +369,8 @@ func percent(x *float64) string {
 // count is textfile.Count.
 func count(n int, thing string) string { return textfile.Count(n, thing) }
 
-// join lists numbers, at most twenty of them.
-func join(x []int, separator string) string {
+// join lists numbers or names, at most twenty of them.
+func join[T int | string](x []T, separator string) string {
 	const most = 20
 	parts := make([]string, 0, min(len(x), most+1))
 	for i, v := range x {
