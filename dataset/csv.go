@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -165,7 +166,7 @@ func (c *csvFile) findFields(first, second []byte, end error) ([]byte, error) {
 		return first, end
 	}
 	below := splitFields(nil, second, c.delimiter)
-	if c.fields == 1 && c.delimiter == ',' && classify(below[0])&numberField != 0 {
+	if c.fields == 1 && c.delimiter == ',' && mayBeOneNumber(below[0], below[1]) {
 		return nil, fmt.Errorf("has one name, %s, above two fields, %q: if they are one number with a decimal comma, give "+
 			"Options.Decimal comma; if they are two columns, write a name above each", first, second)
 	}
@@ -174,6 +175,12 @@ func (c *csvFile) findFields(first, second []byte, end error) ([]byte, error) {
 		return append(slices.Clip(first), c.delimiter), end
 	}
 	return append([]byte{'"', '"', c.delimiter}, first...), end // as write.table of R has it: no name above the names of the rows
+}
+
+// mayBeOneNumber reports whether two fields beside a comma may be a number, also with the name of its row before it: r1 0,5.
+func mayBeOneNumber(before, after []byte) bool {
+	last := before[bytes.LastIndexByte(before, ' ')+1:]
+	return classify(last)&numberField != 0 && (len(last) == len(before) || isDigits(after))
 }
 
 // countBelow takes in a record below the first and the empty lines before it.
@@ -304,6 +311,9 @@ func (c *csvFile) note(i int, f []byte, line int) {
 
 // noteNumber takes in a number.
 func (c *csvFile) noteNumber(i int, f []byte, line int) {
+	if len(f) > 1 && f[0] == '0' && isDigits(f) {
+		c.seen[i] |= zerosField
+	}
 	if c.firstPoint.line == 0 && bytes.IndexByte(f, '.') >= 0 {
 		c.firstPoint.keep(f, line, i)
 	}
@@ -429,6 +439,9 @@ func (c *csvFile) each(visit func(record, line int, fields [][]byte) error) erro
 		if err := visit(record, lines.number, fields); err != nil {
 			return err
 		}
+	}
+	if _, err := lines.next(); !errors.Is(err, io.EOF) { // the first pass found no more
+		return cmp.Or(err, errors.New("changed while it was read"))
 	}
 	return nil
 }

@@ -222,7 +222,7 @@ func (c *csvFile) checkFeature(i int) error {
 	case c.header != nil && slices.Contains(resultNames, strings.ToLower(c.header[i])):
 		return fmt.Errorf("has %s, which may be the result of an earlier fit: give Options.Labels %s to compare with it, or "+
 			"Options.LeaveOut %[2]s", c.title(i), option)
-	case c.header != nil && mayNameIDs(c.header[i]) && c.checkID(i, false) == nil:
+	case c.looksLikeIDs(i) && c.checkID(i, false) == nil:
 		return fmt.Errorf("has a different value in each row of %s: give Options.IDs %s if they name the samples, else "+
 			"Options.LeaveOut %[2]s; if it is a feature, rename the column", c.title(i), option)
 	case c.countsSamples(i):
@@ -232,9 +232,22 @@ func (c *csvFile) checkFeature(i int) error {
 	return nil
 }
 
+// enoughRows is the number of rows in which the numbers of a feature hardly are all different whole numbers.
+const enoughRows = 20
+
 // mayBeginWithIDs reports whether a table without a header has decimals, and enough rows for numbers of features to repeat.
 func (c *csvFile) mayBeginWithIDs() bool {
-	return c.header == nil && c.fields > 1 && c.records >= 20 && (c.comma || c.firstPoint.line > 0)
+	return c.header == nil && c.fields > 1 && c.records >= enoughRows && (c.comma || c.firstPoint.line > 0)
+}
+
+// looksLikeIDs reports whether a column of numbers may name the samples: by its name, or, where there are enough rows for numbers
+// of features to repeat, by a name that is one of ids now and then, or by zeros before its numbers.
+func (c *csvFile) looksLikeIDs(i int) bool {
+	if c.header != nil && mayNameIDs(c.header[i]) {
+		return true
+	}
+	zeros := c.seen[i]&zerosField != 0
+	return c.fields > 1 && c.records >= enoughRows && (zeros || c.header != nil && rarelyIDs.MatchString(c.header[i]))
 }
 
 // isEmpty reports whether a column is what separators at the ends of all lines make: no name and no value.

@@ -47,6 +47,8 @@ func TestCSVForms(t *testing.T) {
 			Options{LeaveOut: []string{"note"}}, "1 2|3 4|5 6", "a b"},
 		{"a header over two lines", "\"a\n(cm)\",b\n1,2\n3,4\n", Options{}, "1 2|3 4", "a (cm) b"},
 		{"write.table of R", "\"a\" \"b\"\n\"r 1\" 1 2\n\"r 2\" 3 4\n", Options{}, "1 2|3 4", "a b"},
+		{"write.table of R with decimal commas", "\"a\"\n\"r 1\" 0,5\n\"r 2\" 1,25\n", Options{}, "0.5|1.25", "a"},
+		{"write.table of R with line ends in texts", "\"a\" \"y\"\n1 \"k\nl\"\n2 \"m\"\n", Options{}, "1|2", "a"},
 		{"a separator at the end of each line", "a,b,\n1,2,\n3,4,\n", Options{}, "1 2|3 4", "a b"},
 		{"the same without a header", "1,2,\n3,4,\n", Options{}, "1 2|3 4", ""},
 		{"true and false", "a,b\nTrue,2\nFALSE,4\n", Options{}, "1 2|0 4", "a b"},
@@ -136,6 +138,8 @@ func TestCSVFormErrors(t *testing.T) {
 		{"a;b\n1 234;2\n3;4\n", []string{"thousands"}},
 		{"a;b\n0,5;2\n1.5;4\n", []string{`"0,5" in line 2`, `"1.5" in line 3`, "Options.Decimal"}},
 		{"a,b\n\"1,2\n3,4\n", []string{"quote in line 2", "never closed"}},
+		{"a\nr1 0,5\nr2 1,25\n", []string{"one name, a, above two fields", "Options.Decimal comma"}},
+		{"a b\n1 \"2\n3 4\n", []string{"quote in line 2", "never closed"}},
 		{"a,b\r1,2\r3,4\r", []string{"carriage return"}},
 		{"a,b\n1,2\n3,x\n5,6\n", []string{"not a number in column b", `"x" in line 3`}},
 		{"a,b\n1,2\nNaN,4\n5,6\n", []string{"row 1, column 0", "line 3, column a", "1 of 3 rows", "Options.MissingRows"}},
@@ -157,6 +161,43 @@ func TestCSVFormErrors(t *testing.T) {
 	}
 	_, err = read("t.csv", []byte(many.String()), Options{OneHot: []string{"kind"}})
 	wantError(t, err, "more than 1000 different texts")
+}
+
+// TestTextOverLines: a text in quotes goes on in the next line, whatever separates the fields, and the last one is whole.
+func TestTextOverLines(t *testing.T) {
+	for _, d := range []string{" ", "\t", ",", ";", "|"} {
+		for _, lines := range []string{"a%sy\n1%[1]s\"k\nl\"\n", "a%sy\n1%[1]s\"k\nl\"\n2%[1]sm\n",
+			"\"a\nb\"%sy\n1%[1]s\"k\nl\"\n"} {
+			s := mustRead(t, "t.csv", fmt.Appendf(nil, lines, d), Options{})
+			if s.LabelNames[0] != "k\nl" {
+				t.Errorf("%q of %q: class %q", d, lines, s.LabelNames[0])
+			}
+		}
+	}
+}
+
+// TestNumbersLikeIDs: whole numbers that are all different under a name that ids may have, or with zeros before them, are no
+// features without a word. Few rows, and numbers that come again, are.
+func TestNumbersLikeIDs(t *testing.T) {
+	table := func(name, form string, rows, step int) []byte {
+		text := fmt.Sprintf("a,%s\n", name)
+		for i := range rows {
+			text += fmt.Sprintf("%d.5,"+form+"\n", i, 40+i*7%rows/step)
+		}
+		return []byte(text)
+	}
+	for _, name := range []string{"rn", "uid", "EID", "IID", "mrn", "client_no", "sampleNumber", "CASENO", "zip_code"} {
+		_, err := read("t.csv", table(name, "%d", 24, 1), Options{})
+		wantError(t, err, "different value in each row of column "+name, "Options.IDs "+name)
+	}
+	_, err := read("t.csv", table("height", "%04d", 24, 1), Options{})
+	wantError(t, err, "column height", "Options.IDs height")
+	for _, text := range [][]byte{table("uid", "%d", 24, 2), table("uid", "%d", 19, 1), table("height", "%d", 24, 1),
+		table("height", "%04d", 24, 2), table("casino", "%d", 24, 1)} {
+		if s := mustRead(t, "t.csv", text, Options{}); s.Views[0].Cols != 2 {
+			t.Errorf("%.40q: %d features", text, s.Views[0].Cols)
+		}
+	}
 }
 
 // TestForeign: files of other formats say how they are converted.

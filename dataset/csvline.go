@@ -86,6 +86,9 @@ func quoteIsOpen(line []byte, delimiter byte) bool {
 	if delimiter == 0 { // the first line: the quote of a header
 		delimiter = guessDelimiter(line, nil, AutoDecimal)
 	}
+	if delimiter == ' ' {
+		line = bytes.ReplaceAll(line, []byte{'\t'}, []byte{' '})
+	}
 	for more := true; more; _, line, more = bytes.Cut(line, []byte{delimiter}) {
 		if start := bytes.TrimLeft(line, " "); len(start) > 0 && start[0] == '"' {
 			end := closingQuote(start[1:])
@@ -104,7 +107,7 @@ func quoteIsOpen(line []byte, delimiter byte) bool {
 func guessDelimiter(first, second []byte, decimal Decimal) byte {
 	var found []byte
 	for _, d := range []byte("\t;,|") {
-		if countFields(first, d) > 1 && (d != ',' || decimal != DecimalComma) {
+		if countFields(first, d) > 1 && !tears(first, d) && (d != ',' || decimal != DecimalComma) {
 			found = append(found, d)
 		}
 	}
@@ -121,7 +124,7 @@ func guessDelimiter(first, second []byte, decimal Decimal) byte {
 	if countFields(first, ' ') > 1 {
 		return ' '
 	}
-	if d := splitsInTwo(second); d != 0 {
+	if d := splitsInTwo(second, decimal); d != 0 {
 		return d
 	}
 	if decimal == DecimalComma {
@@ -132,11 +135,31 @@ func guessDelimiter(first, second []byte, decimal Decimal) byte {
 
 // splitsInTwo returns what splits a line in two, but for a comma, below one name alone (write.table); 0 without. Blanks do so
 // after a quote.
-func splitsInTwo(line []byte) byte {
+func splitsInTwo(line []byte, decimal Decimal) byte {
+	byComma := countFields(line, ',') > 1 && !tears(line, ',') && decimal != DecimalComma
 	for _, d := range []byte("\t; ") {
-		if countFields(line, d) == 2 && (d != ' ' || line[0] == '"' && countFields(line, ',') == 1) {
+		if countFields(line, d) == 2 && (d != ' ' || line[0] == '"' && !byComma) {
 			return d
 		}
 	}
 	return 0
+}
+
+// tears reports whether a delimiter leaves text behind the closing quote of a field, as a comma does in "a" 0,5.
+func tears(line []byte, delimiter byte) bool {
+	for more := true; more; _, line, more = bytes.Cut(line, []byte{delimiter}) {
+		start := bytes.TrimLeft(line, " ")
+		if len(start) == 0 || start[0] != '"' {
+			continue
+		}
+		end := closingQuote(start[1:])
+		if end < 0 {
+			return false
+		}
+		line = start[end+2:]
+		if after, _, _ := bytes.Cut(line, []byte{delimiter}); len(bytes.TrimSpace(after)) > 0 {
+			return true
+		}
+	}
+	return false
 }

@@ -21,7 +21,7 @@ const skippedLine = 16
 // record. A record goes over several lines where a quoted field does.
 type lineReader struct {
 	r         *bufio.Reader
-	delimiter byte // 0: not known yet, and quotes end in their line
+	delimiter byte // 0: not known yet
 	number    int  // of the first line of the last record, from 1
 	lines     int  // read until now
 	comments  int
@@ -56,7 +56,7 @@ func (l *lineReader) next() ([]byte, error) {
 			}
 			continue
 		}
-		if l.delimiter != ' ' && bytes.IndexByte(line, '"') >= 0 && quoteIsOpen(line, l.delimiter) {
+		if bytes.IndexByte(line, '"') >= 0 && quoteIsOpen(line, l.delimiter) {
 			if line, err = l.join(line); err != nil {
 				return nil, err
 			}

@@ -25,6 +25,11 @@ var (
 	// otherIDNames name samples as well as anything else.
 	otherIDNames = []string{"name", "names", "key", "keys", "case", "cell", "file", "filename", "image", "record", "observation",
 		"obs", "row", "accession", "number", "nr", "no", "nr.", "no.", "#"}
+	// rarelyIDs matches names of ids that are names of features elsewhere.
+	rarelyIDs = regexp.MustCompile(`(?i)^(?:[a-z]{1,4}id|rn|sn|seqn|[ms]rn|[ms]sn|sku|isbn|fips|zip|ticket|serial|` +
+		`identifier|level_0|individual|donor|specimen|proband|animal|client|customer|member|person|household|respondent|` +
+		`(?:row|case|sample|obs|record|serial|subj|subject|patient)(?:num|number|no|nr))$|` +
+		`[_ .\-](?:number|num|nr|no|code|index)$|(?-i:[a-z](?:Number|Num|Nr|No|Code|Index)$)|^code$`)
 	// resultNames are names of columns that an earlier clustering wrote.
 	resultNames = []string{"cluster", "clusters", "leiden", "louvain", "kmeans", "kmeans_label", "prediction", "predicted",
 		"split", "fold"}

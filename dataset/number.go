@@ -110,6 +110,7 @@ const (
 	countsFrom0             // of a column: every field is the number of its record, from 0
 	countsFrom1             // the same, from 1
 	moreThanBits            // of a column: a field is neither 0 nor 1
+	zerosField              // of a column: a field is a whole number with zeros before it: 007
 )
 
 // textField are the classes that are no numbers in any notation.
