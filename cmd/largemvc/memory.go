@@ -2,19 +2,46 @@ package main
 
 import (
 	"os"
+	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 )
 
-// gcPercent is how much garbage may lie beside the live memory before it is collected.
+// The garbage that may lie beside the live memory before it is collected: gcPercent of it or leastGarbage bytes, whichever is
+// more, but at most mostPercent of it.
 //
-// Nearly all that lives here is a few large arrays without pointers (the views and the state of the samples), which cost
-// the collector nothing to mark: it may run often. With Go's 100, what reading and k-means leave behind may take as much
-// memory again as the data before it is given back; at 10 the peak stays within about a tenth of what is in use.
-const gcPercent = 10
+// Nearly all memory of a fit of many samples is a few large arrays without pointers (the views and the state of the samples),
+// which cost the collector nothing to mark: it may run often. With Go's 100, what reading and k-means leave behind may take as
+// much memory again as the data. Of little data a fit takes as much time in collections at 10 as in all else.
+const (
+	gcPercent    = 10
+	mostPercent  = 400
+	leastGarbage = 48 << 20
+)
 
 // boundMemory keeps the process near the memory that it uses, unless the environment says otherwise.
 func boundMemory() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
+		debug.SetGCPercent(mostPercent)
+		afterCollection(mostPercent)
 	}
+}
+
+// afterCollection sets the percentage after the next collection, and after each one that follows. Now it is set.
+func afterCollection(set int) {
+	type object struct{ self *object } // with a pointer: the collector may free others late
+	runtime.AddCleanup(new(object), func(set int) {
+		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		metrics.Read(live)
+		percent := garbagePercent(live[0].Value.Uint64())
+		if percent != set {
+			debug.SetGCPercent(percent)
+		}
+		afterCollection(percent)
+	}, set)
+}
+
+// garbagePercent is the percentage for so many live bytes.
+func garbagePercent(live uint64) int {
+	return int(min(max(gcPercent, leastGarbage*100/max(live, 1)), mostPercent))
 }
