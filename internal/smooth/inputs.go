@@ -165,17 +165,42 @@ func (s *Inputs[T]) findDirections(ctx context.Context, views []view.View, wide 
 	if o.Group != nil {
 		return s.findOnRanks(ctx, views, wide, o)
 	}
-	for step, k := range wide {
-		parallel.Tell(ctx, 1+step, total)
-		unit, err := UnitRows[T](ctx, s.Standardised, k, views[s.Inputs[k].View], o.Workers)
+	find := func(k, workers int) error {
+		unit, err := UnitRows[T](ctx, s.Standardised, k, views[s.Inputs[k].View], workers)
 		if err != nil {
 			return err
 		}
-		if s.directions[k], err = findDirection(ctx, unit, o.search(s.Inputs[k].Columns)); err != nil {
+		cfg := o.search(s.Inputs[k].Columns)
+		cfg.Workers = workers
+		s.directions[k], err = findDirection(ctx, unit, cfg)
+		return err
+	}
+	if beside := s.beside(views, wide, o); beside > 1 {
+		parallel.Tell(ctx, 1, total)
+		workers := parallel.Workers(o.Workers) / beside
+		return parallel.For(ctx, beside, len(wide), func(_, i int) error { return find(wide[i], workers) })
+	}
+	for step, k := range wide {
+		parallel.Tell(ctx, 1+step, total)
+		if err := find(k, o.Workers); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// The most inputs whose directions are found at the same time, and the most numbers that each of them may have. The parts of so
+// small a search are too short for several goroutines; larger ones would take too much memory together.
+const mostBeside, besideNumbers = 4, 16 << 20
+
+// beside returns the number of inputs whose directions are found at the same time.
+func (s *Inputs[T]) beside(views []view.View, wide []int, o Options) int {
+	for _, k := range wide {
+		if x := views[s.Inputs[k].View]; o.Device != nil || x.Rows*x.Cols > besideNumbers {
+			return 1
+		}
+	}
+	return min(mostBeside, len(wide), parallel.Workers(o.Workers))
 }
 
 // search returns the settings of a search for directions if all rows are in this process.

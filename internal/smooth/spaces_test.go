@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/spectral"
 	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/neighbor"
 )
@@ -153,5 +154,36 @@ func TestUnlike(t *testing.T) {
 	none := math.NaN()
 	if a, b := meanOf([]float64{0.2, none, 0.4}), meanOf([]float64{none}); math.Abs(a-0.3) > 1e-12 || b != 1 {
 		t.Errorf("the means are %v and %v", a, b)
+	}
+}
+
+// Directions of small views are found beside each other, and are the same for any number of goroutines.
+func TestDirectionsBesideEachOther(t *testing.T) {
+	views := denseViews(90, 70, 40, 50)
+	of := func(workers int) (out []spectral.Basis) {
+		s, err := Find[float64](context.Background(), views, Options{
+			Kind: prepare.Both, Directions: 12, Exact: math.MaxInt, Workers: workers,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range s.directions {
+			out = append(out, *d.basis)
+		}
+		return out
+	}
+	want := of(1)
+	for _, workers := range []int{2, 5, 9} {
+		if got := of(workers); !reflect.DeepEqual(got, want) {
+			t.Errorf("%d goroutines find other directions", workers)
+		}
+	}
+	wide := views[0]
+	wide.Cols = besideNumbers
+	for views, want := range map[*view.View]int{&views[0]: 2, &wide: 1} {
+		s := &Inputs[float64]{Standardised: &Standardised{Inputs: make([]prepare.Input, 2)}}
+		if got := s.beside([]view.View{*views}, []int{0, 1}, Options{Workers: 5}); got != want {
+			t.Errorf("%d columns: %d inputs at once, want %d", views.Cols, got, want)
+		}
 	}
 }
