@@ -121,15 +121,25 @@ func readHeader(r io.Reader, accept func(metadata map[string]string) error) (*Fi
 	return f, offsets, nil
 }
 
+// growth is the largest factor between the memory that a read takes and the bytes that have arrived.
+const growth = 8
+
 // readGrowing reads n bytes into memory that grows with what arrives. With an error it returns what has.
 func readGrowing(r io.Reader, n int) ([]byte, error) {
-	var b bytes.Buffer
-	b.Grow(min(n, 1<<20))
-	got, err := io.CopyN(&b, r, int64(n))
-	if err != nil {
-		return b.Bytes(), short(err, int(got), n)
+	b := make([]byte, min(n, 1<<20))
+	for got := 0; ; {
+		k, err := io.ReadFull(r, b[got:])
+		got += k
+		switch {
+		case err != nil:
+			return b[:got], short(err, got, n)
+		case got == n:
+			return b, nil
+		}
+		next := make([]byte, min(n, growth*got))
+		copy(next, b)
+		b = next
 	}
-	return b.Bytes(), nil
 }
 
 // short explains a read that ended early.
