@@ -32,6 +32,7 @@ func TestMessagesNameFlags(t *testing.T) {
 	}{
 		{append(disk, "1"), "; several processes, joined by -mpi,"},
 		{append(disk, "1"), "-max-memory allows 1.0 MiB; -set FitSamples trains on some"},
+		{append(large, "-max-memory", "1"), "-max-memory allows 1.0 MiB"},
 		{append(large, "-set", "FitSamples=2"), "-clusters is 3: must be 1 to the number of samples that are trained on, 2"},
 		{[]string{"inspect", "-view", "v=a", "-view", "v=b", table}, "two views of -view are named v"},
 		{append(large, "-set", "Layers=2000", "-set", "Restarts=20000"), ": -set Layers is 2000: must be at most 1000; " +

@@ -152,9 +152,7 @@ func (o *fitOptions) configure(f *flags) error {
 		c.Represent, c.Noise = &largemvc.SoftThreshold{}, &largemvc.RowShrink{}
 	}
 	c.Anchor = &largemvc.Procrustes{}
-	if o.fromDisk {
-		c.Machine.MaxMemory = int64(o.maxMemory) << 20
-	}
+	c.Machine.MaxMemory = int64(o.maxMemory) << 20
 	err := f.setFields(c)
 	o.auto = o.auto && c.Clusters == 0
 	return err
