@@ -379,7 +379,7 @@ func (p *plan) chooseViews() error {
 				continue
 			}
 		}
-		vs, err := s.views(names, taken)
+		vs, err := s.views(names, taken, p.o)
 		if err != nil {
 			return err
 		}
