@@ -253,3 +253,21 @@ func TestIDsOfArrays(t *testing.T) {
 		t.Error(got, s.IDs)
 	}
 }
+
+// TestNamesOfOtherBytes: ids that are no UTF-8 stay apart, and a matrix that only has the name of labels is not lost.
+func TestNamesOfOtherBytes(t *testing.T) {
+	x := npyBytes("'<f4'", false, "(2, 2)", make([]byte, 16))
+	s := mustRead(t, "m.npz", zipBytes(t, false, map[string][]byte{"X.npy": x,
+		"id.npy": npyBytes("'|S1'", false, "(2,)", []byte{0xe9, 0xe8})}), Options{Orientation: RowsAreSamples})
+	if strings.Join(s.IDs, " ") != "é è" {
+		t.Errorf("ids %q", s.IDs)
+	}
+	y := Array{Name: "Y", Shape: []int{3, 2}, Data: []float64{1, 2, 3, 4, 5, 6}}
+	two := npzBytes(t, false, y, Array{Name: "X", Shape: []int{3, 3}, Data: make([]float64, 9)})
+	_, err := read("m.npz", two, Options{})
+	wantError(t, err, "m.npz: Y is 3×2 and marks more than one class for sample 0 (from 0): it may be a view; name the views with "+
+		"Options.Views, or give Options.LeaveOut Y")
+	if s := mustRead(t, "m.npz", two, Options{Views: []string{"X", "Y"}}); len(s.Views) != 2 || s.Labels != nil {
+		t.Errorf("%v", s)
+	}
+}
