@@ -78,7 +78,8 @@ func (c *csvFile) chooseID(taken []bool) error {
 func (c *csvFile) namedIDs(taken []bool) (named []int) {
 	for i, h := range c.header {
 		view := c.s.role == roleMask && c.seen[i]&moreThanBits == 0
-		if !view && !taken[i] && (namesIDs(h) || slices.Contains(c.index, h)) && !matches(c.o.OneHot, c.optionName(i)) && (c.fields > 1 || c.lists) {
+		id := namesIDs(h) || slices.Contains(c.index, h)
+		if !view && !taken[i] && id && !matches(c.o.OneHot, c.optionName(i)) && (c.fields > 1 || c.lists) {
 			named = append(named, i)
 		}
 	}

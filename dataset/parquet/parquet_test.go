@@ -152,7 +152,8 @@ func TestIndex(t *testing.T) {
 		Plant int64   `parquet:"plant"`
 		X     float64 `parquet:"x"`
 	}
-	for index, want := range map[string]string{`["plant"]`: "[7 5] 1", `[{"kind": "range", "start": 0}]`: "[] 2", `null`: "[] 2"} {
+	for index, want := range map[string]string{`["plant"]`: "[7 5] 1", `[{"kind": "range", "start": 0}]`: "[] 2",
+		`null`: "[] 2"} {
 		path := written(t, "x.parquet", encoded(t, 5, []row{{7, 0.5}, {5, 1.5}},
 			parquet.KeyValueMetadata("pandas", `{"index_columns": `+index+`}`)))
 		set, err := dataset.Open(context.Background(), []string{path}, dataset.Options{})
