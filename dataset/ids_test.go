@@ -271,3 +271,26 @@ func TestNamesOfOtherBytes(t *testing.T) {
 		t.Errorf("%v", s)
 	}
 }
+
+// TestNamedViewsOfFiles: of several files, each view that the options name is read, whatever its name, or is an error.
+func TestNamedViewsOfFiles(t *testing.T) {
+	write := func(name string) string {
+		path := filepath.Join(t.TempDir(), name+".npz")
+		values := Array{Name: name, Shape: []int{3, 2}, Data: make([]float64, 6)}
+		content := npzBytes(t, false, values, Array{Name: "id", Data: []string{"u", "v", "w"}})
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	x := write("x")
+	for _, name := range []string{"y", "label", "mask", "z"} {
+		files := []string{write(name), x}
+		s, err := Open(context.Background(), files, Options{Views: []string{"x", name}, NoLabels: true})
+		if err != nil || len(s.Views) != 2 {
+			t.Errorf("%s: %v, %v", name, s, err)
+		}
+		_, err = Open(context.Background(), files, Options{Views: []string{"x", "w"}})
+		wantError(t, err, "has no variable w of Options.Views, nor has another file")
+	}
+}

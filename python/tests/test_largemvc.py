@@ -180,11 +180,12 @@ class Forms(Case):
             "counted frame and array": [pd.DataFrame(self.a), self.b], "joined": [frame, pd.DataFrame(self.b, index=names)[::-1]],
             "nullable": [pd.DataFrame(self.a).astype("Float64"), self.b], "reserved names": {"mask": self.a, "id": self.b},
             "names that files cannot have": {"a/b,c": self.a, "": self.b}, "names of parameters": {"file": frame, "b": pd.DataFrame(self.b, index=names)},
-            "numbers for names": {1: self.a, 0: self.b},
+            "numbers for names": {1: self.a, 0: self.b}, "names of classes": {"label": frame, "mask": pd.DataFrame(self.b, names)},
         }
         for form, views in forms.items():
             with self.subTest(form):
                 m = self.model(views)
+                self.assertEqual([view["features"] for view in m.summary_["reading"]["views"]], [8, 5])
                 np.testing.assert_array_equal(m.labels_, want)
                 np.testing.assert_array_equal(m.predict(views), want)
         self.assertEqual(self.model(forms["frames"]).sample_ids_.tolist(), names)
