@@ -366,8 +366,8 @@ func (p *plan) chooseViews() error {
 	taken, names := p.noViews(), p.o.Views
 	for _, name := range names {
 		if !slices.ContainsFunc(p.sources[:p.data], func(s *source) bool { return s.find(name) != nil }) {
-			return fmt.Errorf("dataset: %s: has no variable %s of Options.Views, nor has another file; it holds %s", p.sources[0].path, name,
-				p.sources[0].listing())
+			return fmt.Errorf("dataset: %s: has no variable %s of Options.Views, nor has another file; it holds %s",
+				p.sources[0].path, name, p.sources[0].listing())
 		}
 	}
 	for _, s := range p.sources[:p.data] {
