@@ -91,7 +91,7 @@ func (l *hdf5Lister) muData(links []hdf5.Link, at map[string]uint64) error {
 			return err
 		}
 		l.in.index = &variable{file: s.path, name: v.name, kind: text, dims: rows, class: v.class,
-			strings: func() ([]string, error) { return s.mapped(v, rows[0], l.lim) }}
+			strings: func() ([]string, error) { return s.mapped(v, names, l.lim) }}
 	}
 	return nil
 }
@@ -115,12 +115,17 @@ func (l *hdf5Lister) open(addr uint64) (*hdf5.Object, []hdf5.Link, error) {
 	return o, slices.Clone(links), err
 }
 
-// mapped returns the ids of the rows of a modality, by the obsmap m.
-func (s *source) mapped(m *variable, rows int, lim *limits) ([]string, error) {
+// mapped returns the ids of the rows of a modality with an index, by the obsmap m. They must not contradict the index.
+func (s *source) mapped(m, index *variable, lim *limits) ([]string, error) {
 	ids, err := s.ids.readIDs(lim)
 	if err != nil {
 		return nil, err
 	}
+	own, err := index.asTexts(lim)
+	if err != nil {
+		return nil, err
+	}
+	rows, place := len(own), placesOf(ids)
 	at, err := wholeNumbers(m, lim)
 	if err != nil {
 		return nil, err
@@ -136,6 +141,10 @@ func (s *source) mapped(m *variable, rows int, lim *limits) ([]string, error) {
 		case row > 0 && out[row-1] != "":
 			return nil, fmt.Errorf("gives row %d to the samples %s and %s", row, out[row-1], ids[i])
 		case row > 0:
+			if k, ok := place[own[row-1]]; ok && k != i {
+				return nil, fmt.Errorf("gives row %d to the sample %s, and %s names it %s: in Python, mdata.update() and "+
+					"mdata.write(new)", row, ids[i], index.name, ids[k])
+			}
 			out[row-1] = ids[i]
 		}
 	}
@@ -278,17 +287,22 @@ func (l *hdf5Lister) annTable(path string, addr uint64, all bool) (index *variab
 	return index, columns, index.checkIndex(path, name)
 }
 
-// oldTable returns the index of a table of AnnData before 0.7, which is an array of records. The other columns are not read.
+// oldTable returns the index of a table of AnnData before 0.7, an array of records: the column index, else the first one. The
+// other columns are not read.
 func (l *hdf5Lister) oldTable(path string, o *hdf5.Object) (index *variable, columns []*variable, err error) {
 	if path == "obs" {
 		l.s.notes = append(l.s.notes, l.s.path+": of obs, a table of AnnData before 0.7, the index alone is read: in Python, "+
 			"anndata.read_h5ad(file).write(new) converts the file")
 	}
-	k := slices.IndexFunc(o.Type.Fields, func(x hdf5.Field) bool { return x.Name == "index" && x.Type.IsText() })
-	if k < 0 || len(o.Dims) != 1 {
-		return nil, nil, nil
+	k := max(0, slices.IndexFunc(o.Type.Fields, func(x hdf5.Field) bool { return x.Name == "index" }))
+	if len(o.Type.Fields) == 0 || !o.Type.Fields[k].Type.IsText() || len(o.Dims) != 1 {
+		if path != "obs" {
+			return nil, nil, nil
+		}
+		return nil, nil, errors.New("obs is a table of AnnData before 0.7 without an index of texts: in Python, " +
+			"anndata.read_h5ad(file).write(new) converts the file")
 	}
-	v := &variable{file: l.s.path, name: path + "/index", class: "string", kind: text, dims: o.Dims}
+	v := &variable{file: l.s.path, name: path + "/" + o.Type.Fields[k].Name, class: "string", kind: text, dims: o.Dims}
 	v.strings = func() ([]string, error) {
 		return l.texts(o, func(run func(int, []byte) error) error { return l.f.FieldTexts(o, o.Type.Fields[k], run) })
 	}

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -98,6 +99,14 @@ func TestMuData(t *testing.T) {
 		_, err := read("cells.h5mu", data, o)
 		wantError(t, err, words)
 	}
+	// The map gives rows 9 and 8 of atac to c0 and c1, as their index does.
+	swapped := bytes.Replace(data, []byte{9, 0, 0, 0, 8, 0, 0, 0}, []byte{8, 0, 0, 0, 9, 0, 0, 0}, 1)
+	_, err := read("cells.h5mu", swapped, Options{})
+	wantError(t, err, "obsmap/atac gives row 8 to the sample c0", "mod/atac/obs/_index names it c1")
+	without := &source{path: "m.h5mu", modalities: []*source{{prefix: "mod/a/"}, {prefix: "mod/b/"}},
+		vars: []*variable{{name: "mod/a/X"}, {name: "mod/b/layers/x"}}}
+	_, err = without.annViews(nil, &Options{})
+	wantError(t, err, "m.h5mu: has no mod/b/X: name the views with Options.Views, or give Options.LeaveOut mod/b/X")
 }
 
 // TestOldAnnData reads the layout before version 0.7.
@@ -108,6 +117,14 @@ func TestOldAnnData(t *testing.T) {
 		!strings.Contains(strings.Join(s.Reading.Notes, ""), "before 0.7") {
 		t.Errorf("%v, ids %q, features %q, notes %q", s, s.IDs, s.Views[0].Features, s.Reading.Notes)
 	}
+	other := testFile(t, "old.h5ad")
+	copy(other[bytes.LastIndex(other, []byte("index\x00")):], "genes") // the first column of var
+	if s := mustRead(t, "old.h5ad", other, Options{}); s.Views[0].Features[5] != "g5" {
+		t.Errorf("features %q", s.Views[0].Features)
+	}
+	copy(other[bytes.LastIndex(other, []byte("index\x00")):], "cells") // the second one of obs
+	_, err := read("old.h5ad", other, Options{})
+	wantError(t, err, "obs is a table of AnnData before 0.7 without an index of texts")
 }
 
 func TestAnnDataCorrupt(t *testing.T) {

@@ -15,8 +15,8 @@ func (s *source) annPath(v *variable) string {
 }
 
 // annViews are the views of AnnData that the options do not name: X, of MuData of every modality. layers, raw and obsm/X_… are
-// other forms of X. Another matrix of obsm may be a view of its own, and is an error.
-func (s *source) annViews(taken map[*variable]bool) ([]*variable, error) {
+// other forms of X. Another matrix of obsm may be a view of its own, and is an error, and so is a modality without X.
+func (s *source) annViews(taken map[*variable]bool, o *Options) ([]*variable, error) {
 	var vs []*variable
 	var more []string
 	for _, v := range s.vars {
@@ -27,6 +27,13 @@ func (s *source) annViews(taken map[*variable]bool) ([]*variable, error) {
 			vs = append(vs, v)
 		case of && !strings.HasPrefix(obsm, "X_"):
 			more = append(more, v.name)
+		}
+	}
+	for _, m := range s.modalities {
+		x := m.prefix + "X"
+		if !slices.ContainsFunc(s.vars, func(v *variable) bool { return v.name == x }) && !o.leavesOut(x) {
+			return nil, fmt.Errorf("dataset: %s: has no %s: name the views with Options.Views, or give Options.LeaveOut %[2]s; "+
+				"it holds %s", s.path, x, s.listing())
 		}
 	}
 	switch {

@@ -56,8 +56,8 @@ func (s *source) listing() string {
 	return cmp.Or(someNames(all), "nothing")
 }
 
-// views chooses the variables that hold the views. taken are those that serve as labels, mask or index.
-func (s *source) views(names []string, taken map[*variable]bool) ([]*variable, error) {
+// views chooses the variables that hold the views. taken are those that serve as labels, mask or index, or are left out.
+func (s *source) views(names []string, taken map[*variable]bool, o *Options) ([]*variable, error) {
 	if len(names) > 0 {
 		return s.namedViews(names)
 	}
@@ -65,7 +65,7 @@ func (s *source) views(names []string, taken map[*variable]bool) ([]*variable, e
 		return s.tableMatrices()
 	}
 	if s.annData {
-		return s.annViews(taken)
+		return s.annViews(taken, o)
 	}
 	if v := s.firstNamed(viewNames, func(v *variable) bool { return v.kind == cell && !taken[v] }); v != nil {
 		return v.members()

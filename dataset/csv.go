@@ -26,6 +26,7 @@ type csvFile struct {
 	columns                     // the names in the header, and how many there are
 	typed     []columnar.Column // of a table with types; nil: it is text
 	groups    []int             // rows of each of its groups
+	index     []string          // columns that are the index of pandas
 	lists     bool              // it has columns of lists, which are not among the columns
 	skip      int               // records before the first sample
 	records   int               // samples

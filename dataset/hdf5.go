@@ -11,6 +11,7 @@ import (
 
 	"github.com/largemvc/largemvc/dataset/internal/elem"
 	"github.com/largemvc/largemvc/dataset/internal/hdf5"
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 const (
@@ -175,7 +176,7 @@ func (l *hdf5Lister) texts(o *hdf5.Object, each func(run func(i int, text []byte
 	out, known := make([]string, n), newTexts(l.lim)
 	err = each(func(i int, text []byte) error {
 		var err error
-		out[i], err = known.one([]byte(strings.ToValidUTF8(string(text), "�")))
+		out[i], err = known.one([]byte(textfile.OrLatin1(text)))
 		return err
 	})
 	return out, err

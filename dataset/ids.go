@@ -74,11 +74,12 @@ func (c *csvFile) chooseID(taken []bool) error {
 	return nil
 }
 
-// namedIDs are the columns with names of ids. In a mask, one of 0 and 1 alone is a view of such a name.
+// namedIDs are the columns with names of ids, and the index of pandas. In a mask, one of 0 and 1 alone is a view of such a name.
 func (c *csvFile) namedIDs(taken []bool) (named []int) {
 	for i, h := range c.header {
 		view := c.s.role == roleMask && c.seen[i]&moreThanBits == 0
-		if !view && !taken[i] && namesIDs(h) && !matches(c.o.OneHot, c.optionName(i)) && (c.fields > 1 || c.lists) {
+		id := namesIDs(h) || slices.Contains(c.index, h)
+		if !view && !taken[i] && id && !matches(c.o.OneHot, c.optionName(i)) && (c.fields > 1 || c.lists) {
 			named = append(named, i)
 		}
 	}

@@ -253,3 +253,44 @@ func TestIDsOfArrays(t *testing.T) {
 		t.Error(got, s.IDs)
 	}
 }
+
+// TestNamesOfOtherBytes: ids that are no UTF-8 stay apart, and a matrix that only has the name of labels is not lost.
+func TestNamesOfOtherBytes(t *testing.T) {
+	x := npyBytes("'<f4'", false, "(2, 2)", make([]byte, 16))
+	s := mustRead(t, "m.npz", zipBytes(t, false, map[string][]byte{"X.npy": x,
+		"id.npy": npyBytes("'|S1'", false, "(2,)", []byte{0xe9, 0xe8})}), Options{Orientation: RowsAreSamples})
+	if strings.Join(s.IDs, " ") != "é è" {
+		t.Errorf("ids %q", s.IDs)
+	}
+	y := Array{Name: "Y", Shape: []int{3, 2}, Data: []float64{1, 2, 3, 4, 5, 6}}
+	two := npzBytes(t, false, y, Array{Name: "X", Shape: []int{3, 3}, Data: make([]float64, 9)})
+	_, err := read("m.npz", two, Options{})
+	wantError(t, err, "m.npz: Y is 3×2 and marks more than one class for sample 0 (from 0): it may be a view; name the views "+
+		"with Options.Views, or give Options.LeaveOut Y")
+	if s := mustRead(t, "m.npz", two, Options{Views: []string{"X", "Y"}}); len(s.Views) != 2 || s.Labels != nil {
+		t.Errorf("%v", s)
+	}
+}
+
+// TestNamedViewsOfFiles: of several files, each view that the options name is read, whatever its name, or is an error.
+func TestNamedViewsOfFiles(t *testing.T) {
+	write := func(name string) string {
+		path := filepath.Join(t.TempDir(), name+".npz")
+		values := Array{Name: name, Shape: []int{3, 2}, Data: make([]float64, 6)}
+		content := npzBytes(t, false, values, Array{Name: "id", Data: []string{"u", "v", "w"}})
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	x := write("x")
+	for _, name := range []string{"y", "label", "mask", "z"} {
+		files := []string{write(name), x}
+		s, err := Open(context.Background(), files, Options{Views: []string{"x", name}, NoLabels: true})
+		if err != nil || len(s.Views) != 2 {
+			t.Errorf("%s: %v, %v", name, s, err)
+		}
+		_, err = Open(context.Background(), files, Options{Views: []string{"x", "w"}})
+		wantError(t, err, "has no variable w of Options.Views, nor has another file")
+	}
+}

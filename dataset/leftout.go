@@ -116,7 +116,7 @@ func (s *source) hasColumn(name string) bool {
 
 // hasVariable reports whether a file of arrays has a variable, or an element of a cell, of a name or a pattern.
 func (s *source) hasVariable(name string) bool {
-	has := func(v *variable) bool { return matches([]string{name}, v.name) }
+	has := func(v *variable) bool { return matches([]string{name, "obs/" + name}, v.name) }
 	return !s.csv && slices.ContainsFunc(s.vars, func(v *variable) bool { return has(v) || slices.ContainsFunc(v.cells, has) })
 }
 

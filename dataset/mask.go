@@ -26,7 +26,8 @@ func (s *source) maskIn(o *Options, alone bool) (mask *variable, err error) {
 		mask = s.find(o.Mask)
 	default:
 		mask = s.firstNamed(maskNames, func(v *variable) bool {
-			return (v.kind == numeric || v.kind == sparse) && len(v.dims) == 2 && !o.leavesOut(v.name)
+			return (v.kind == numeric || v.kind == sparse) && len(v.dims) == 2 && !o.leavesOut(v.name) &&
+				!slices.Contains(o.Views, v.name)
 		})
 	}
 	if mask == nil && alone {

@@ -3,6 +3,7 @@ package dataset
 import (
 	"archive/zip"
 	"bufio"
+	"bytes"
 	"compress/flate"
 	"encoding/binary"
 	"errors"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/largemvc/largemvc/dataset/internal/elem"
 	"github.com/largemvc/largemvc/dataset/internal/npy"
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // maxDeflate is the largest factor by which deflate shrinks anything: 258 bytes in 2 bits, with room for block headers.
@@ -273,7 +275,7 @@ func readStrings(open func() (io.ReadCloser, error), h npy.Header, lim *limits) 
 
 func decodeString(s []byte, unicode, big bool) string {
 	if !unicode {
-		return strings.ToValidUTF8(strings.TrimRight(string(s), "\x00"), "�")
+		return textfile.OrLatin1(bytes.TrimRight(s, "\x00"))
 	}
 	var b strings.Builder
 	for c := range slices.Chunk(s, 4) {

@@ -364,22 +364,27 @@ func (p *plan) chooseMask() (err error) {
 // chooseViews takes the views of every data file.
 func (p *plan) chooseViews() error {
 	taken, names := p.noViews(), p.o.Views
+	for _, name := range names {
+		if !slices.ContainsFunc(p.sources[:p.data], func(s *source) bool { return s.find(name) != nil }) {
+			return fmt.Errorf("dataset: %s: has no variable %s of Options.Views, nor has another file; it holds %s",
+				p.sources[0].path, name, p.sources[0].listing())
+		}
+	}
 	for _, s := range p.sources[:p.data] {
 		if p.data > 1 {
-			if s.onlyTaken(taken) {
-				continue // a file of labels or of a mask among the files of views
-			}
-			if s.role == roleLabels && (p.o.NoLabels || len(p.labels) > 0) && len(p.o.Views) == 0 {
+			names = s.has(p.o.Views)
+			switch {
+			case len(names) > 0:
+			case len(p.o.Views) > 0, s.onlyTaken(taken):
+				continue // for example a file of labels or of a mask among the files of views
+			case s.role == roleLabels && (p.o.NoLabels || len(p.labels) > 0):
 				p.left = append(p.left, Omission{s.path, "file", "it has a name of classes, which other files give " +
 					"or the options do not want"})
 				s.vars, s.left = nil, nil
 				continue
 			}
-			if names = s.has(p.o.Views); len(p.o.Views) > 0 && len(names) == 0 {
-				continue
-			}
 		}
-		vs, err := s.views(names, taken)
+		vs, err := s.views(names, taken, p.o)
 		if err != nil {
 			return err
 		}

@@ -42,13 +42,13 @@ func (s *source) listTable(t *columnar.Table, o *Options, lim *limits) error {
 	}
 	s.format, s.csv = "Parquet", true
 	c := &csvFile{s: s, o: o, lim: lim, records: t.Rows, firstLine: 1, firstText: map[int]csvPlace{}}
-	c.header = []string{}
+	c.header, c.index = []string{}, t.Index
 	var lists []*variable
 	for _, column := range t.Columns {
 		switch {
 		case column.Width > 0:
 			c.lists, lists = true, append(lists, s.listColumn(column, t))
-		case column.Name == "__index_level_0__": // the index of pandas, which has no name
+		case column.Name == "__index_level_0__" && len(t.Index) < 2: // the index of pandas, which has no name
 			c.header, c.typed = slices.Insert(c.header, 0, ""), slices.Insert(c.typed, 0, column)
 		case column.Kind != columnar.Other:
 			c.header, c.typed = append(c.header, column.Name), append(c.typed, column)
@@ -89,6 +89,7 @@ func (s *source) listColumn(column columnar.Column, t *columnar.Table) *variable
 	v := &variable{file: s.path, name: column.Name, class: column.Class, dims: []int{t.Rows, column.Width},
 		typ: elem.Type{Kind: elem.Float64}, groups: newRowGroups(t.Groups, []columnar.Column{column}, column.Width)}
 	v.line = func(row int) int { return row + 1 }
+	v.column = func(k int) string { return fmt.Sprintf("column %s, value %d", v.name, k) }
 	v.stream = func(run func(int, []byte) error) error { return typedRuns(&column, 0, run) }
 	return v
 }

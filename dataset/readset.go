@@ -2,6 +2,8 @@ package dataset
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/largemvc/largemvc/dataset/internal/elem"
@@ -126,12 +128,11 @@ func (p *plan) readLabels(set *Set) error {
 		labels, names, err := p.readLabelsOf(v)
 		if err != nil {
 			if n, _ := v.vectorLen(); v.kind == numeric && n == 0 && p.o.Labels == "" && p.o.LabelsFile == "" {
-				// A matrix that only has the name of labels; the data are fine without it.
-				p.lim.Reset(used)
-				p.left = append(
-					p.left,
-					Omission{v.file, v.name, "no labels: " + strings.TrimPrefix(err.Error(), "dataset: ")},
-				)
+				// A matrix that only has the name of labels.
+				if p.lim.Reset(used); !slices.Contains(p.views, v) {
+					return fmt.Errorf("%w: it may be a view; name the views with Options.Views, or give Options.LeaveOut %s", err,
+						v.name)
+				}
 				continue
 			}
 			return err

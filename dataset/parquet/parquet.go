@@ -6,6 +6,7 @@ package parquet
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -77,7 +78,7 @@ func open(raw io.ReaderAt, size int64, lim *budget.Budget) (t *columnar.Table, e
 	if err := in.check(rows); err != nil {
 		return nil, err
 	}
-	t = &columnar.Table{Rows: int(rows)}
+	t = &columnar.Table{Rows: int(rows), Index: indexOf(f)}
 	for _, g := range f.Metadata().RowGroups {
 		t.Groups = append(t.Groups, int(g.NumRows))
 	}
@@ -89,6 +90,23 @@ func open(raw io.ReaderAt, size int64, lim *budget.Budget) (t *columnar.Table, e
 		t.Columns = append(t.Columns, column)
 	}
 	return t, nil
+}
+
+// indexOf returns the columns that pandas calls the index.
+func indexOf(f *parquet.File) (names []string) {
+	var about struct {
+		Index []any `json:"index_columns"` // names, and objects for ranges
+	}
+	text, _ := f.Lookup("pandas")
+	if json.Unmarshal([]byte(text), &about) != nil {
+		return nil
+	}
+	for _, x := range about.Index {
+		if name, ok := x.(string); ok {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // check refuses sizes that cannot be.
@@ -434,7 +452,8 @@ func (r *numbers) add(v parquet.Value) error {
 	}
 	y := r.number(v)
 	if v.Kind() == parquet.Int64 && math.Abs(y) >= 1<<53 && (y >= 1<<63 || int64(y) != v.Int64()) {
-		return fmt.Errorf("has the whole number %v in row %d; %w", v, r.rows, columnar.ErrRounded)
+		return fmt.Errorf("has the whole number %s in row %d; %w", appendText(nil, v, unsigned(r.leaf.Type())), r.rows,
+			columnar.ErrRounded)
 	}
 	r.x = append(r.x, y)
 	return nil

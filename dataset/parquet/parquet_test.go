@@ -146,6 +146,23 @@ func TestListsAlone(t *testing.T) {
 	}
 }
 
+// TestIndex reads the index of pandas as ids whatever its name, and a range as none.
+func TestIndex(t *testing.T) {
+	type row struct {
+		Plant int64   `parquet:"plant"`
+		X     float64 `parquet:"x"`
+	}
+	for index, want := range map[string]string{`["plant"]`: "[7 5] 1", `[{"kind": "range", "start": 0}]`: "[] 2",
+		`null`: "[] 2"} {
+		path := written(t, "x.parquet", encoded(t, 5, []row{{7, 0.5}, {5, 1.5}},
+			parquet.KeyValueMetadata("pandas", `{"index_columns": `+index+`}`)))
+		set, err := dataset.Open(context.Background(), []string{path}, dataset.Options{})
+		if err != nil || fmt.Sprint(set.IDs, set.Views[0].Cols) != want {
+			t.Errorf("%s: %v, %v, want %s", index, set, err, want)
+		}
+	}
+}
+
 // TestRefused wants columns that cannot be read to be named, with what to do.
 func TestRefused(t *testing.T) {
 	type dated struct {
@@ -159,8 +176,17 @@ func TestRefused(t *testing.T) {
 	type lists struct {
 		X []float64 `parquet:"x,list"`
 	}
+	type gaps struct {
+		X []*float64 `parquet:"x,list"`
+	}
 	type large struct {
 		A, B int64
+	}
+	type unsigned struct {
+		A, B uint64
+	}
+	one, index := 1.5, func(names string) parquet.WriterOption {
+		return parquet.KeyValueMetadata("pandas", `{"index_columns": [`+names+`]}`)
 	}
 	type texts struct {
 		A    float64
@@ -173,6 +199,10 @@ func TestRefused(t *testing.T) {
 		"1 values in row 2":             encoded(t, 5, []lists{{[]float64{1, 2}}, {[]float64{1}}, {[]float64{1, 2}}}),
 		"no list with a value":          encoded(t, 5, []lists{{}, {}}),
 		"whole number 9007199254740993": encoded(t, 5, []large{{1, 1<<53 + 1}, {3, 4}}),
+		"line 2, column x, value 1":     encoded(t, 5, []gaps{{[]*float64{&one, &one}}, {[]*float64{&one, nil}}}),
+		"number 18446744073709551615":   encoded(t, 5, []unsigned{{1, math.MaxUint64}, {3, 4}}),
+		"names of ids (A, B)":           encoded(t, 5, []large{{1, 1}, {1, 2}}, index(`"A", "B"`)),
+		"the id 1 twice in column A":    encoded(t, 5, []large{{1, 1}, {1, 2}}, index(`"A"`)),
 		"texts in column name: \"12\"":  encoded(t, 5, []texts{{1, "12"}, {2, "13"}}),
 		"compressed by LZ4, in a framing that is not read: write it with zstd": bytes.Replace(encoded(t, 5, []texts{{1, "12"}},
 			parquet.Compression(&parquet.Lz4Raw)), []byte("A\x15\x0e"), []byte("A\x15\x0a"), 1),

@@ -143,13 +143,13 @@ class LargeMVC(ClusterMixin, TransformerMixin, Estimator):
         seed = _seed(self.random_state)
         with Process() as process:
             file = {name: os.path.join(process.folder, name) for name in (
-                "out.csv", "memberships.npy", "embedding.npy", "model.safetensors", "known.csv")}
+                "out.csv", "memberships.npy", "embedding.npy", "model.safetensors", "known.npz")}
             args = ["fit", *self._flags(), *read.write(process.folder), "-seed", str(seed), "-json", "-quiet"]
             args += ["-out", file["out.csv"], "-embedding", file["embedding.npy"], "-save", file["model.safetensors"]]
             args += ["-memberships", file["memberships.npy"]]
             if known is not None:
-                known.write(file["known.csv"], read.written_ids)
-                args += ["-known", file["known.csv"]]
+                known.write(file["known.npz"], read.ids)
+                args += ["-known", file["known.npz"]]
             answer = process.run(args, self.verbose)
             if not isinstance(answer.output, dict):
                 raise _error(answer, read)
@@ -158,6 +158,9 @@ class LargeMVC(ClusterMixin, TransformerMixin, Estimator):
             elif answer.output["confidences"] is None:
                 answer.status = 0  # all that failed is that there are no memberships
             self._take(answer.output, file, read, known)
+        if server := getattr(self, "_server", None):
+            with server[0].lock:
+                self.save(server[1])
         self._training = [_weak(x) for x in read.sources]
         if answer.status != 0:
             raise _error(answer, read)
@@ -213,8 +216,8 @@ class LargeMVC(ClusterMixin, TransformerMixin, Estimator):
         self.notes_ = found["notes"] or []
         self.n_clusters_, self.n_iter_, self.seed_ = found["clusters_found"], found["epochs"], found["seed"]
         self.view_names_in_, self.view_features_in_, self.n_features_in_ = read.names, read.dims, sum(read.dims)
-        if read.single and read.features[0] is not None:
-            self.feature_names_in_ = read.features[0]
+        if read.feature_names is not None:
+            self.feature_names_in_ = read.feature_names
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         self.sample_ids_ = read.ids
@@ -317,14 +320,14 @@ class LargeMVC(ClusterMixin, TransformerMixin, Estimator):
     @contextmanager
     def _process(self, new: bool = False) -> Iterator[tuple[Process, str]]:
         """Return a process, and the path of the model, from `serve` if it is in use."""
-        data, server = self._fitted(), getattr(self, "_server", None)
+        server = getattr(self, "_server", None)
         if server is not None and not new:
             with server[0].lock:
                 yield server
             return
         with Process() as process:
             path = os.path.join(process.folder, "model.safetensors")
-            Path(path).write_bytes(data)
+            Path(path).write_bytes(self._fitted())
             yield process, path
 
     def _ask(self, views: Any, command: str = "predict", flags: Sequence[str] = (), **files: Callable) -> tuple[dict, dict]:
@@ -345,6 +348,12 @@ class LargeMVC(ClusterMixin, TransformerMixin, Estimator):
                 answer = process.run(args, self.verbose)
                 if answer.status != 0:
                     raise _error(answer, read)
+                if command == "predict":
+                    about = answer.output["reading"]
+                    known = tuple(f"the features of {name} have" for name, x in zip(read.names, read.sources) if x is None)
+                    for text in [*(about["warnings"] or []), *(about["notes"] or [] if not read.single else [])]:
+                        if not text.startswith(known):  # a view that is not given
+                            warnings.warn(read.spoken(text), LargeMVCWarning, stacklevel=4)
                 return answer.output, {flag: load(paths[flag]) for flag, load in files.items()}
             finally:
                 for path in [*paths.values(), *read.files]:
@@ -353,13 +362,12 @@ class LargeMVC(ClusterMixin, TransformerMixin, Estimator):
 
     def _same_features(self, read: _views.Views) -> None:
         """Compare the names of features with the training, as scikit-learn does."""
-        there, here = getattr(self, "feature_names_in_", None), read.features[0]
+        there, here = getattr(self, "feature_names_in_", None), read.feature_names
         name = type(self).__name__
         if not read.single or there is None and here is None:
             return
         if there is None:
             warnings.warn(f"X has feature names, but {name} was fitted without feature names", stacklevel=4)
-            read.features[0] = None
         elif here is None:
             warnings.warn(f"X does not have valid feature names, but {name} was fitted with feature names", stacklevel=4)
         elif list(there) != list(here):
@@ -394,6 +402,9 @@ class LargeMVC(ClusterMixin, TransformerMixin, Estimator):
         model.view_names_in_ = [v["name"] or f"view_{i}" for i, v in enumerate(training["views"])]
         model.view_features_in_ = [v["features"] for v in training["views"]]
         model.n_features_in_ = sum(model.view_features_in_)
+        if len(model.view_names_in_) == 1 and (at := _header(data).get("features.0")):
+            start, end = (8 + int.from_bytes(data[:8], "little") + offset for offset in at["data_offsets"])
+            model.feature_names_in_ = np.array(json.loads(data[start:end]), dtype=object)
         return model
 
     def __getstate__(self) -> dict:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ._views import Views
+from ._views import Views, missing, texts
 
 
 @dataclass
@@ -19,12 +18,9 @@ class Known:
     classes: dict[str, Any]  # by their names
 
     def write(self, path: str, ids: np.ndarray | None) -> None:
-        """Write the known labels as a table with a row for every sample."""
-        names = [*self.classes, ""]
-        with open(path, "w", encoding="utf-8", newline="") as file:
-            table = csv.writer(file)
-            table.writerow(["sample" if ids is None else "id", "label"])
-            table.writerows((i, names[c]) for i, c in zip(range(len(self.codes)) if ids is None else ids, self.codes))
+        """Write the known labels as arrays with an entry for every sample."""
+        names = np.array([*self.classes, ""])
+        np.savez(path, label=names[self.codes], **({} if ids is None else {"id": texts(ids)}))
 
 
 def read(y: Any, views: Views) -> Known | None:
@@ -33,10 +29,6 @@ def read(y: Any, views: Views) -> Known | None:
         return None
     found, values = coded(ordered(y, views), views.samples)
     names = [str(v) for v in values]
-    for name in names:
-        if name != name.strip() or name.lower() in _MISSING:
-            raise ValueError(f"y has the class {name!r}, which a file of known labels cannot hold: rename it, or give None where "
-                             "the label is not known")
     if len(set(names)) < len(names):
         raise ValueError("y: two classes have the same text; give labels of one type")
     if len(names) == 1:
@@ -49,14 +41,10 @@ def named(classes: dict[str, Any], name: str) -> Any:
     return classes[name] if name in classes else {float(text): value for text, value in classes.items()}[float(name)]
 
 
-# Texts that the command reads as no label.
-_MISSING = {"na", "n/a", "nan", "-nan", "null", "none", "?", "#n/a", "#na", "<na>"}
-
-
 def ordered(y: Any, views: Views) -> Any:
     """Return y in the order of the samples: by its index, if y and the views have one."""
     index = views.index
-    if not hasattr(y, "reindex") or index is None:
+    if not hasattr(y, "reindex") or not hasattr(y, "index") or index is None:
         if views.longer:
             raise ValueError("the views are joined by their ids, and y has none: give y as a Series with the ids for its index")
         return y
@@ -86,7 +74,9 @@ def coded(y: Any, n: int) -> tuple[np.ndarray, list]:
         if not np.isfinite(y[~unknown]).all():
             raise ValueError("y: value is infinity (inf)")
     elif y.dtype.kind == "O":
-        unknown = np.array([v is None or type(v).__name__ == "NAType" or v != v or v == -1 or v == "" for v in y], dtype=bool)
+        unknown = np.array([missing(v) or v == -1 or v == "" for v in y], dtype=bool)
+    elif y.dtype.kind not in "biuSU":
+        raise ValueError(f"y holds {y.dtype}, no labels: give texts or numbers, for example y.astype(str)")
     else:
         unknown = (y == "") if y.dtype.kind in "US" else (y == -1)
     found = np.full(n, -1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,7 @@ class Views:
 
     names: list[str]
     data: list[Any]  # arrays or CSR matrices, each of shape (n, d_v); a dense row that is wholly NaN is absent
-    features: list[Any]  # names of the features of each view, shape (d_v,), or None
+    features: list[Any]  # names of the features of each view as the caller gave them, shape (d_v,), or None
     ids: np.ndarray | None = None  # ids of the samples, shape (n,), where the views have them
     index: np.ndarray | None = None  # the same, or an index that counts the rows or has an id twice
     present: np.ndarray | None = None  # False where a sample lacks a view, shape (n, V); None: rows of NaN say so
@@ -37,42 +38,33 @@ class Views:
         """Number of features of each view."""
         return [0 if x is None else x.shape[1] for x in self.data]
 
-    @property
-    def written_ids(self) -> np.ndarray | None:
-        """Ids that the files have: a file of a sparse matrix cannot have them, and then no file has."""
-        return self.ids if all(isinstance(x, np.ndarray) for x in self.data) else None
-
     def write(self, folder: str) -> list[str]:
         """Write the views into a folder and return the flags that make the command read them."""
         flags = ["-labels", "none", "-orientation", "rows", "-missing-rows"]
         stems = [_stem(name, v) for v, name in enumerate(self.names)]
         if len({stem.lower() for stem in stems}) < len(stems):  # a file a.npz may be A.npz too
             stems = [f"view_{v}" for v in range(len(stems))]
-        ids = self.written_ids
-        if ids is None:
+        if self.ids is None:
             flags += ["-id", "none"]
         flags += ["-views", ",".join(stems)]
         for stem, x, features in zip(stems, self.data, self.features):
-            path = Path(folder, stem + ".npz")
-            if not isinstance(x, np.ndarray):
-                import scipy.sparse
-
-                scipy.sparse.save_npz(path, x, compressed=False)
-            elif ids is not None or features is not None:
-                arrays = {stem: x}
-                if features is not None:
-                    arrays[stem + ".features"] = features.astype(str)
-                if ids is not None:
-                    arrays["id"] = np.array([str(i) for i in ids])
-                np.savez(path, **arrays)
+            path, arrays = Path(folder, stem + ".npz"), {}
+            if features is not None:
+                arrays[stem + ".features"] = texts(features)
+            if self.ids is not None:
+                arrays["id"] = texts(self.ids)
+            if not isinstance(x, np.ndarray):  # as scipy.sparse.save_npz does
+                np.savez(path, data=x.data, indices=x.indices, indptr=x.indptr, shape=x.shape, format=b"csr", **arrays)
+            elif arrays:
+                np.savez(path, **{stem: x}, **arrays)
             else:
                 path = path.with_suffix(".npy")
                 _save(path, x)
             self.files.append(path)
             flags += ["-data", str(path)]
         if self.present is not None:
-            path = Path(folder, "present.npy")
-            np.save(path, self.present.astype(np.uint8))
+            path = Path(folder, "present.npz")
+            np.savez(path, present=self.present.astype(np.uint8), id=texts(self.ids))
             self.files.append(path)
             flags += ["-mask", str(path)]
         return flags
@@ -80,8 +72,15 @@ class Views:
     def spoken(self, text: str) -> str:
         """Put the names of the views in place of the names of their files."""
         for name, path in zip(self.names, self.files):
+            text = text.replace(f"{path.parent / 'known.npz'}: label ", "y ")
             text = text.replace(f"{path}: {path.stem} ", f'view "{name}" ').replace(str(path), f'view "{name}"')
-        return text
+        return text.replace("give -match-features", "put the columns into that order")
+
+    @property
+    def feature_names(self) -> np.ndarray | None:
+        """Names of the features as scikit-learn knows them: of one matrix, if all are texts."""
+        names = self.features[0] if self.single else None
+        return names if names is not None and all(isinstance(f, str) for f in names) else None
 
     def not_finite(self) -> str | None:
         """Describe the first value that is NaN or infinite in a row that is not absent; None if all are finite."""
@@ -110,8 +109,9 @@ def read(views: Any, names: Sequence[str] | None = None, dims: Sequence[int] | N
 
     names and dims are the names of the views of the training and their numbers of features, both None in a training.
     """
+    lead, first = None, 0  # the ids whose order the samples have, and the view that has them
     if isinstance(getattr(views, "mod", None), Mapping):  # MuData
-        views = views.mod
+        lead, views = list(views.obs_names), views.mod
     if isinstance(views, np.ndarray) and views.dtype == object and views.ndim == 1:
         views = list(views)
     single = hasattr(views, "tocsr") or not isinstance(views, Mapping) and not (
@@ -120,10 +120,13 @@ def read(views: Any, names: Sequence[str] | None = None, dims: Sequence[int] | N
         views, given = [views], ["X"]
     elif isinstance(views, Mapping):
         given = [str(name) for name in views]
-        if names is not None and set(given) != set(names):
-            raise ValueError(f"the views are {given}, and in the training they were {list(names)}; give None for a view that "
-                             "all samples lack")
-        views = [views[name] for name in (views if names is None else names)]
+        if len(set(given)) < len(given) or names is not None and set(given) != set(names):
+            raise ValueError(f"the views are {given}, and " + (
+                "two have one name" if names is None else f"in the training they were {list(names)}; give None for a view that "
+                "all samples lack"))
+        views, order = dict(zip(given, views.values())), given if names is None else list(names)
+        first = next((order.index(name) for name, x in views.items() if x is not None), 0)
+        views = [views[name] for name in order]
     else:
         views, given = list(views), [f"view_{v}" for v in range(len(views))]
     given = given if names is None else list(names)
@@ -133,7 +136,10 @@ def read(views: Any, names: Sequence[str] | None = None, dims: Sequence[int] | N
         raise ValueError("no view is given")
     parts = [(None, None, None) if x is None else _one(x, name) for x, name in zip(views, given)]
     out = Views(given, [p[0] for p in parts], [p[2] for p in parts], single=single, sources=views)
-    _join(out, [p[1] for p in parts])
+    ids = [p[1] for p in parts]
+    if lead is None:
+        lead = next((i for i in [ids[first], *ids] if i is not None), None)
+    _join(out, ids, lead)
     _absent(out, dims)
     return out
 
@@ -151,7 +157,7 @@ def _one(x: Any, name: str) -> tuple[Any, Any, Any]:
     if hasattr(x, "obs_names"):  # AnnData
         ids, features, x = np.asarray(x.obs_names, dtype=object), np.asarray(x.var_names), x.X
     elif hasattr(x, "columns") and hasattr(x, "to_numpy"):
-        features = np.asarray(x.columns, dtype=object)
+        features = np.fromiter(x.columns, object, x.shape[1])
         ids = np.fromiter(x.index, object, len(x)) if hasattr(x, "index") else None
         for column, dtype in zip(x.columns, x.dtypes):
             if getattr(dtype, "kind", "f") not in "biuf":
@@ -159,7 +165,6 @@ def _one(x: Any, name: str) -> tuple[Any, Any, Any]:
                                  "pandas.get_dummies, or leave it out")
         values = x.to_numpy()
         x = x.to_numpy(dtype=np.float64, na_value=np.nan) if values.dtype == object else values
-        features = features if all(isinstance(f, str) for f in features) else None
     if hasattr(x, "tocsr"):
         if x.dtype.kind == "c":
             raise ValueError(f'view "{name}": Complex data not supported')
@@ -177,6 +182,10 @@ def _numbers(x: Any, name: str) -> np.ndarray:
     """Return values as an array of numbers that the command reads. None in place of a row becomes a row of NaN."""
     if isinstance(x, np.ma.MaskedArray):
         x = x.astype(np.float64).filled(np.nan)
+    if isinstance(x, (list, tuple)) and any(hasattr(r, "reindex") for r in x):
+        raise ValueError(f'view "{name}": its rows are Series, whose indexes may differ: give pandas.DataFrame(rows)')
+    if isinstance(x, (list, tuple)):
+        x = [r.astype(np.float64).filled(np.nan) if isinstance(r, np.ma.MaskedArray) else r for r in x]
     if isinstance(x, (list, tuple)) and any(r is None for r in x):
         rows = [np.asarray(r, dtype=np.float64) for r in x if r is not None]
         if not rows:
@@ -202,36 +211,38 @@ def _numbers(x: Any, name: str) -> np.ndarray:
     return x if x.flags.c_contiguous or x.flags.f_contiguous else np.ascontiguousarray(x)
 
 
-def _join(out: Views, ids: list[Any]) -> None:
-    """Bring the rows of all views into one order, by their ids where these differ."""
+def _join(out: Views, ids: list[Any], lead: Any) -> None:
+    """Bring the rows of all views into one order, by their ids where these differ: the order of lead, then of the views."""
     here = [v for v, x in enumerate(out.data) if x is not None]
-    first = next((ids[v] for v in here if ids[v] is not None), None)
     sizes = {out.names[v]: out.data[v].shape[0] for v in here}
-    counted = all(ids[v] is None or [str(i) for i in ids[v]] == [str(i) for i in range(len(ids[v]))] for v in here)
+    counts = [x is None or [str(i) for i in x] == [str(i) for i in range(len(x))] for x in ids]
+    counted = all(counts[v] for v in here)
     for v in here:
         if ids[v] is None and not counted:
             raise ValueError(f'view "{out.names[v]}" has no ids, and other views have an index of ids; give it that index, or '
                              "give all views as arrays (frame.to_numpy()) if row i is the same sample in each")
-    if counted or all(np.array_equal(ids[v], first) for v in here):
+    if counted or all(list(ids[v]) == list(lead) for v in here):  # lists compare a NaN with itself as equal
         if len(set(sizes.values())) > 1:
             raise ValueError(f"the views have different numbers of rows: {sizes}; join them by ids, or fill in rows of NaN")
-        out.index = first
-        if first is not None and len(set(first)) == len(first) and not np.array_equal(first, np.arange(len(first))):
-            out.ids = first
+        out.index = lead
+        if lead is not None and len(set(lead)) == len(lead) and not np.array_equal(lead, np.arange(len(lead))):
+            out.ids = lead
         return
-    position: dict[Any, int] = {}
+    held = {v: set(ids[v]) for v in here}
     for v in here:
-        seen = set(ids[v])
-        if len(seen) < len(ids[v]):
-            raise ValueError(f'view "{out.names[v]}": an id occurs twice in its index')
-        if position and not any(i in position for i in seen):
+        if len(held[v]) < len(ids[v]) or any(missing(i) for i in held[v]):
+            raise ValueError(f'view "{out.names[v]}": an id occurs twice in its index, or is missing')
+    every: set[Any] = set()
+    for v in here:
+        if every and every.isdisjoint(held[v]):
             raise ValueError(f'view "{out.names[v]}" has no id in common with the views before it; do the indices mean '
                              "the same samples?")
-        for i in ids[v]:
-            position.setdefault(i, len(position))
+        every |= held[v]
+    position = {i: k for k, i in enumerate(dict.fromkeys(i for x in [lead, *(ids[v] for v in here)] for i in x if i in every))}
+    _doubtful(out, position, held, counts)
     n = len(position)
     out.ids = out.index = np.fromiter(position, object, n)
-    out.longer = n != sizes[out.names[here[0]]]
+    out.longer = n != len(lead)
     present = np.zeros((n, len(out.data)), dtype=bool)
     for v in here:
         x, at = out.data[v], np.array([position[i] for i in ids[v]])
@@ -245,6 +256,37 @@ def _join(out: Views, ids: list[Any]) -> None:
         out.data[v] = rows
     if not all(isinstance(out.data[v], np.ndarray) for v in here):
         out.present = present
+
+
+def _doubtful(out: Views, ids: Any, held: dict[int, set], counts: list[bool]) -> None:
+    """Refuse ids that some views lack and that may mean other samples: counts of rows, and two spellings of one id."""
+    spelled: dict[str, Any] = {}
+    for i in ids:
+        lack = [v for v in held if i not in held[v]]
+        for v in (v for v in lack if counts[v]):
+            raise ValueError(f'view "{out.names[v]}" lacks the sample {i!r} of another view, and its index 0, 1, … may only '
+                             "count its rows: give it ids of its samples, or give all views as arrays (frame.to_numpy()) if "
+                             "row i is the same sample in each")
+        other = spelled.setdefault(_alike(i), i) if lack else i
+        if other != i and not any({i, other} <= held[v] for v in held):
+            raise ValueError(f"the views spell the ids {other!r} and {i!r} differently: write the id of a sample alike in all "
+                             "views; if they are two samples, rename one")
+
+
+def _alike(i: Any) -> str:
+    """Return an id without case, blanks around it, zeros before numbers, characters that do not show and kinds of dashes."""
+    text = "".join(c for c in unicodedata.normalize("NFKC", str(i)).casefold() if unicodedata.category(c) != "Cf").strip()
+    return re.sub(r"(^|\D)0+(\d)", r"\1\2", re.sub(r"[\s_.\-\u2010-\u2015\u2212]", "-", text))
+
+
+def missing(value: Any) -> bool:
+    """Report whether a value is None, NaN or pandas' NA."""
+    return value is None or type(value).__name__ == "NAType" or value != value
+
+
+def texts(values: Any) -> np.ndarray:
+    """Return values as texts, shape (n,)."""
+    return np.array([str(v) for v in values])
 
 
 def _absent(out: Views, dims: Sequence[int] | None) -> None:
@@ -269,8 +311,8 @@ def _stem(name: str, v: int) -> str:
     return f"view_{v}"
 
 
-# Names that the command takes for a mask or for ids, and names that Windows takes for devices.
-_RESERVED = {"present", "mask", "id", "con", "prn", "aux", "nul", "model", "embedding", "memberships"}
+# Names that the command takes for a mask or for ids, a parameter of numpy.savez, and names that Windows takes for devices.
+_RESERVED = {"present", "mask", "id", "file", "con", "prn", "aux", "nul", "model", "embedding", "memberships"}
 
 
 def _save(path: Path, x: np.ndarray) -> None:

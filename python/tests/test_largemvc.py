@@ -152,10 +152,13 @@ class Fit(Case):
         self.assertEqual(self.model({"a": self.a, "A": self.b}).view_features_in_, [8, 5])
         np.testing.assert_array_equal(self.model({"a": self.a, "A": self.b}).labels_, self.model().labels_)
         counted = [x.reset_index(drop=True) for x in frames]
-        names = np.array(["none", "mild", "severe"])[self.kinds]
+        for names in (["none", "mild", "severe"], ["#1", " 1,5 ", "NA"]):
+            y = pd.Series(np.array(names)[self.kinds], ids)
+            self.assertEqual(self.model(frames, y[::-1]).class_labels_.tolist(), y.tolist())
         for views, labels, want in (
                 (frames, y.reset_index(drop=True), "a label for .*, which is no sample"), (counted, y, "the index of y differs"),
-                (counted, y.reset_index(drop=True).iloc[shuffled], "the index of y differs"), (counted, names, "class 'none'")):
+                (counted, y.reset_index(drop=True).iloc[shuffled], "the index of y differs"),
+                (counted, pd.to_datetime(["2025", "2026", "2027"])[self.kinds], "y holds datetime64")):
             with self.assertRaisesRegex(ValueError, want):
                 self.model(views, labels)
 
@@ -176,11 +179,13 @@ class Forms(Case):
             "masked": [np.ma.masked_array(self.a), self.b], "frames": [frame, pd.DataFrame(self.b, index=names)],
             "counted frame and array": [pd.DataFrame(self.a), self.b], "joined": [frame, pd.DataFrame(self.b, index=names)[::-1]],
             "nullable": [pd.DataFrame(self.a).astype("Float64"), self.b], "reserved names": {"mask": self.a, "id": self.b},
-            "names that files cannot have": {"a/b,c": self.a, "": self.b},
+            "names that files cannot have": {"a/b,c": self.a, "": self.b}, "names of parameters": {"file": frame, "b": pd.DataFrame(self.b, index=names)},
+            "numbers for names": {1: self.a, 0: self.b}, "names of classes": {"label": frame, "mask": pd.DataFrame(self.b, names)},
         }
         for form, views in forms.items():
             with self.subTest(form):
                 m = self.model(views)
+                self.assertEqual([view["features"] for view in m.summary_["reading"]["views"]], [8, 5])
                 np.testing.assert_array_equal(m.labels_, want)
                 np.testing.assert_array_equal(m.predict(views), want)
         self.assertEqual(self.model(forms["frames"]).sample_ids_.tolist(), names)
@@ -232,17 +237,26 @@ class Forms(Case):
                 self.X, self.obs_names, self.var_names = x, pd.Index(names), pd.Index([f"g{j}" for j in range(x.shape[1])])
 
         class MuData:
-            def __init__(self, **mod):
-                self.mod = mod
+            def __init__(self, obs_names, **mod):
+                self.obs_names, self.mod = obs_names, mod
 
         names = np.array([f"s{i}" for i in range(N)])
         rna = AnnData(sp.csr_matrix(self.a), names)
-        m = self.model(MuData(rna=rna, protein=AnnData(self.b[5:], names[5:])))
+        protein = AnnData(self.b[5:], names[5:])
+        m = self.model(MuData(names, rna=rna, protein=protein))
         gap = self.b.copy()
         gap[:5] = np.nan
         np.testing.assert_array_equal(m.labels_, self.model([self.a, gap]).labels_)
         self.assertEqual(m.view_names_in_, ["rna", "protein"])
         np.testing.assert_array_equal(self.model(rna).labels_, self.model(self.a).labels_)
+        order = np.random.default_rng(0).permutation(N)  # the samples of MuData have an order of their own
+        other = self.model(MuData(names[order], rna=rna, protein=protein), self.kinds[order])
+        self.assertEqual(other.sample_ids_.tolist(), names[order].tolist())
+        self.assertEqual(other.class_labels_.tolist(), self.kinds[order].tolist())
+        turned = AnnData(rna.X[:, ::-1], names)
+        turned.var_names = rna.var_names[::-1]
+        with self.assertRaisesRegex(ValueError, "rna has the features of the training in another order: put"):
+            m.predict({"rna": turned, "protein": protein})
 
     def test_errors(self):
         bad = self.b.copy()
@@ -261,6 +275,12 @@ class Forms(Case):
             ([twice, inf], "occurs twice"), ([pd.DataFrame(self.a), inf], "no id in common"),
             ([pd.DataFrame(self.a), pd.DataFrame(self.b)[::-1], self.a], "has no ids"), ({"a": None}, "no view is given"),
             ([pd.DataFrame(self.b, index=twice.index), self.a], 'view "view_1" has no ids, and other views have an index'),
+            ([inf, inf.set_axis([f"{'sS'[i % 2]}{i}" for i in range(N)])], "spell the ids 's1' and 'S1' differently"),
+            ([inf, inf.set_axis([f"s{i:0>3}" for i in range(N - 1)] + ["s89"])], "spell the ids 's0' and 's000' differently"),
+            ([pd.DataFrame(self.a), pd.DataFrame(self.b, index=range(5, N + 5))], "its index 0, 1, … may only count its rows"),
+            ([inf.set_axis([None, *inf.index[1:]]), inf], "or is missing"), ({1: self.a, "1": self.b}, "two have one name"),
+            ([[*np.ma.masked_equal(self.a, self.a[3, 2])], self.b], 'view "view_0", row 3, column 2: value is NaN'),
+            ([[row for _, row in inf.iterrows()], self.b], "its rows are Series"),
             ([self.a, [None] * N], "all rows are None"), (np.full((N, 2), np.nan), "lacks every view"),
         ):
             with self.subTest(want), self.assertRaisesRegex(ValueError, want):
@@ -276,6 +296,8 @@ class Forms(Case):
                             ([self.a, self.a], 'view "b" has 8 features'), ([self.a, bad], 'view "b", row 7, column 2')):
             with self.subTest(want), self.assertRaisesRegex(ValueError, want):
                 m.predict(views)
+        frames = {name: pd.DataFrame(x, index=inf.index) for name, x in (("a", self.a), ("b", self.b))}
+        np.testing.assert_array_equal(m.predict({"b": frames["b"][::-1], "a": frames["a"]}), m.labels_[::-1])
         self.assertIs(largemvc.NotFittedError, SklearnNotFitted)
         with self.assertRaises(SklearnNotFitted):
             LargeMVC(3).predict(self.a)
@@ -321,6 +343,8 @@ class Models(Case):
             np.testing.assert_array_equal(m.assign([self.a, self.b]).labels, want)
             self.assertEqual(sorted(x.name for x in next(self.tmp.iterdir()).iterdir()), ["model.safetensors"])
             pickle.loads(pickle.dumps(m)).predict([self.a, self.b])
+            np.testing.assert_array_equal(m.set_params(n_clusters=2).fit([self.a, self.b]).labels_, m.predict([self.a, self.b]))
+            want = m.labels_
         np.testing.assert_array_equal(m.predict([self.a, self.b]), want)
 
     def test_report(self):
@@ -351,6 +375,19 @@ class Models(Case):
         with self.assertRaisesRegex(ValueError, "(?s)unseen at fit time.*- z"):
             m.predict(frame.rename(columns={"a": "z"}))
         self.assertTrue("features a … h" in m.report().html)
+        path = Path(self.work.name, "model.safetensors")
+        m.save(path)
+        with self.assertRaisesRegex(ValueError, "must be in the same order"):
+            LargeMVC.load(path).predict(frame.iloc[:, ::-1])
+        pairs = pd.MultiIndex.from_product([list("ab"), range(4)])
+        for columns in (range(8), range(100, 108), pairs, pd.date_range("2026", periods=8)):
+            frame.columns = columns
+            for views, turned in ((frame, frame.iloc[:, ::-1]), ([frame, self.b], [frame.iloc[:, ::-1], self.b])):
+                m = self.model(views)
+                with self.assertRaisesRegex(ValueError, "in another order: put the columns into that order"):
+                    m.predict(turned)
+        with self.assertWarnsRegex(largemvc.LargeMVCWarning, "features of view_0 have no names"):
+            m.predict([self.a, self.b])
 
     def test_without_other_packages(self):
         code = """

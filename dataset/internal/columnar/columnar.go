@@ -26,6 +26,7 @@ type Table struct {
 	Rows    int
 	Groups  []int // rows of each group, which are read by themselves
 	Columns []Column
+	Index   []string // names of the columns that pandas calls the index
 }
 
 // Column is a column of a table. Its functions read it from the beginning and call visit with its values in order.

@@ -10,7 +10,7 @@ import (
 func Join(tables []*Table, names []string) (*Table, error) {
 	first := slices.IndexFunc(tables, func(t *Table) bool { return t.Rows > 0 }) // files without rows have lists of no width
 	first = max(first, 0)
-	out := &Table{Columns: slices.Clone(tables[first].Columns)}
+	out := &Table{Columns: slices.Clone(tables[first].Columns), Index: tables[first].Index}
 	var owner, group []int // of each group, its table and its number there
 	for k, t := range tables {
 		if err := t.same(tables[first], names[k], names[first]); err != nil {
