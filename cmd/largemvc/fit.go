@@ -286,10 +286,7 @@ func (o *fitOptions) checkFiles(stdout io.Writer) error {
 		return usagef("fit: -json writes to standard output too: give -out, -save, -report, -trust and -write-config a file")
 	}
 	inputs := o.inputs()
-	inputs["start"] = []string{o.startFile()}
-	if o.knownColumn == "" {
-		inputs["known"] = []string{o.known}
-	}
+	inputs["start"], inputs["known"], inputs["config"] = []string{o.startFile()}, []string{o.file()}, []string{o.flags.file}
 	if err := checkOutputs("fit", stdout, o.outputs, inputs); err != nil {
 		return err
 	}

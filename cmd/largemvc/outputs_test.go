@@ -81,12 +81,19 @@ func TestOutputsOverInputs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	config := in("config.json")
+	if err := os.WriteFile(config, []byte("{}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	before := contents(t, path)
 	for _, c := range append(links, []refused{
 		{"fit -data " + path + " -out " + path, "-out"},
 		{"fit -data " + path + " -save " + path, "-save"},
 		{"fit -data " + path + " -checkpoint " + path, "-checkpoint"},
 		{"fit -data " + path + " -mask " + mask + " -out " + mask, "overwrite what -mask reads"},
+		{"fit -data " + path + " -config " + config + " -save " + config, "overwrite what -config reads"},
+		{"fit -data " + path + " -config " + config + " -write-config " + config, "overwrite what -config reads"},
+		{"choose -data " + path + " -known " + mask + " -figure " + mask, "overwrite what -known reads"},
 		{"fit -data " + path + " -out " + in("a") + " -save " + in("a"), "would both write"},
 		{"fit -data " + path + " -out " + in("a") + " -save " + in("views/../a"), "would both write"},
 		{"fit -data " + path + " -save " + in("a") + " -checkpoint " + in("a"), "would both write"},
