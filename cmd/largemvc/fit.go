@@ -76,6 +76,7 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 		errors.Join(untrusted, writeTrust(stdout, o.output("trust"), in, trusted)),
 		o.writePage(ctx, stdout, in, result, trusted, reading, bar),
 		o.writeSummary(stdout, stderr, in, result, reading),
+		o.unmarked(result),
 	}
 	if ctx.Err() != nil && ended != nil {
 		ended = fmt.Errorf("cancelled after %d of %s; the result is the state after the last "+
@@ -216,6 +217,15 @@ func (o *fitOptions) marked(c *largemvc.Clustering) []int {
 		}
 	}
 	return out
+}
+
+// unmarked is the error of -outliers mark if the fit did not look for outliers.
+func (o *fitOptions) unmarked(c *largemvc.Clustering) error {
+	if o.outliers != "mark" || c.Outlier != nil {
+		return nil
+	}
+	return errors.New("-outliers mark: no label is -1, because the fit did not look for outliers: it has fewer than 24 " +
+		"samples, half of them are equal to others, or the training did not finish")
 }
 
 // writeSummary prints the summary, on standard error where the labels or the model go to standard output.

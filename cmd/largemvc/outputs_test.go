@@ -117,6 +117,20 @@ func TestOutputsOverInputs(t *testing.T) {
 	}
 }
 
+// TestOutputsOverStandardOutput: a file that standard output goes to is no output, or what is printed would be lost.
+func TestOutputsOverStandardOutput(t *testing.T) {
+	path, log := writeSet(t, 30, true), filepath.Join(t.TempDir(), "log")
+	f, err := os.Create(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var stderr bytes.Buffer
+	line := []string{"fit", "-data", path, "-epochs", "1", "-quiet", "-out", "-", "-trust", log}
+	status := run(context.Background(), line, f, &stderr)
+	checkFailure(t, "fit", exitUsage, status, contents(t, log), stderr.String(), "is the file that standard output goes to")
+}
+
 // TestOutputsAreTried: what cannot be written is found out before the work where it can be; where not, the other outputs are
 // written, the summary is printed, and the status says that one failed.
 func TestOutputsAreTried(t *testing.T) {
