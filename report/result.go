@@ -42,7 +42,6 @@ type result struct {
 	repaired  int
 	timings   []Fact
 	settings  []Fact
-	unused    string // says that the clustering did not use the classes; "": known labels are in the loss
 	structure score.Structure
 	predictor *largemvc.Predictor
 }
@@ -116,9 +115,6 @@ func ofPredictor(p *largemvc.Predictor) *result {
 		anchors: c.Anchors,
 		loss:    beyond(p.Loss, p.NullLoss), viewLoss: p.ViewLoss, status: p.Status.String(), epochs: p.Epochs,
 		asked: c.Clusters, seed: c.Seed, restart: p.Restart, restarts: c.Restarts, predictor: p,
-	}
-	if c.Neighborhood.KnownWeight <= 0 {
-		r.unused = " The clustering did not use the classes."
 	}
 	r.finished = p.Status == largemvc.EpochLimit || p.Status == largemvc.Converged
 	for v, name := range p.ViewNames() {
