@@ -473,7 +473,7 @@ func (p *Predictor) Memberships(ctx context.Context, h mat.Matrix) (*mat.Dense, 
 	}
 	if p.curve == nil {
 		return nil, errors.New("largemvc: there are no memberships: the fit did not judge the structure, because of " +
-			"Config.NoStructure, one cluster, too few samples or constant views")
+			"Config.NoStructure, one cluster, too few samples, constant views or a training that did not finish")
 	}
 	if parallel.Nil(h) {
 		return nil, errors.New("largemvc: the representation is nil")

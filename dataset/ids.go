@@ -181,7 +181,7 @@ func (s *source) checkOtherArrays(labels *variable, o *Options, lim *limits) err
 		return nil
 	}
 	for _, v := range s.vars {
-		if v == labels || !v.isIDs() || v.elements() != labels.elements() {
+		if v == labels || !s.isIDs(v) || v.elements() != labels.elements() {
 			continue
 		}
 		if ids, err := v.readIDs(lim); err == nil && !countsRows(ids) {
@@ -220,7 +220,7 @@ func (s *source) idVariable(o *Options) (*variable, error) {
 	}
 	if o.IDs != "" {
 		v := s.find(o.IDs)
-		if v != nil && !v.isIDs() {
+		if v != nil && !s.isIDs(v) {
 			return nil, v.errorf("is %s of class %s; ids are a vector of texts or whole numbers", v.shapeString(), v.class)
 		}
 		if v == nil {
@@ -233,7 +233,7 @@ func (s *source) idVariable(o *Options) (*variable, error) {
 	}
 	var found []*variable
 	for _, v := range s.vars {
-		if namesIDs(v.name) && v.isIDs() && !o.leavesOut(v.name) {
+		if namesIDs(v.name) && s.isIDs(v) && !o.leavesOut(v.name) {
 			found = append(found, v)
 		}
 	}
@@ -246,10 +246,19 @@ func (s *source) idVariable(o *Options) (*variable, error) {
 	return nil, nil
 }
 
-// isIDs reports whether a variable has the shape of ids.
-func (v *variable) isIDs() bool {
+// isIDs reports whether a variable has the shape of ids. One value is an id if the matrices have one row.
+func (s *source) isIDs(v *variable) bool {
 	n, vector := v.vectorLen()
-	return vector && n > 1 && (v.kind == text || !v.typ.Kind.IsFloat() || v.colMajor)
+	if !vector || v.kind != text && v.typ.Kind.IsFloat() && !v.colMajor {
+		return false
+	}
+	rows := 0 // the most of a matrix
+	for _, m := range s.vars {
+		if r, _, ok := m.shape2(); ok && m.kind == numeric && len(m.dims) == 2 && m != v {
+			rows = max(rows, r)
+		}
+	}
+	return n > 1 || n == 1 && rows == 1
 }
 
 // readIDs reads ids. They are all different.

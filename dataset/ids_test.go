@@ -294,3 +294,21 @@ func TestNamedViewsOfFiles(t *testing.T) {
 		wantError(t, err, "has no variable w of Options.Views, nor has another file")
 	}
 }
+
+// TestIDOfOneSample: the only id of the only sample is an id; one value beside more samples is none.
+func TestIDOfOneSample(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.npz")
+	for n, want := range map[int][]string{1: {"7"}, 2: nil} {
+		x := Array{"X0", []int{n, 2}, make([]float64, 2*n)}
+		if err := WriteNPZ(path, false, x, Array{"ids", []int{1}, []int64{7}}); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(context.Background(), []string{path}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(s.IDs, want) {
+			t.Errorf("%d samples: ids %v, want %v", n, s.IDs, want)
+		}
+	}
+}

@@ -101,8 +101,8 @@ func histogram(values []float64, bins int) []int {
 	return out
 }
 
-// quantile returns the value below which a share of the values lies.
-func quantile(values []float64, share float64) float64 {
+// median returns the middle of some values, or the mean of the two in the middle.
+func median(values []float64) float64 {
 	s := slices.Sorted(slices.Values(values))
-	return s[min(int(share*float64(len(s))), len(s)-1)]
+	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }

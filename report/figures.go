@@ -130,7 +130,7 @@ func middle(members []int, x, y []float64) (float64, float64) {
 		for q, i := range members {
 			mine[q] = of[i]
 		}
-		return quantile(mine, 0.5)
+		return median(mine)
 	}
 	mx, my := pick(x), pick(y)
 	at := lowest(len(members), 1, nil, func(q int) float64 { return math.Hypot(x[members[q]]-mx, y[members[q]]-my) })[0]

@@ -224,7 +224,7 @@ func newPage(ctx context.Context, r *result, o *Options) (*page, error) {
 	}
 	p.addClusters(r, o, sure)
 	p.Calibrated = r.judged.confidence != nil
-	p.Confidence, p.Median = unitBars("confidence", sure.confidence), quantile(sure.confidence, 0.5)
+	p.Confidence, p.Median = unitBars("confidence", sure.confidence), median(sure.confidence)
 	for _, i := range sure.leastSure(mostLeastSure) {
 		p.LeastSure = append(p.LeastSure, r.sampleRow(i, sure, o))
 	}

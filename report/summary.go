@@ -38,10 +38,14 @@ func (p *page) summarise(r *result, o *Options, sure *certainty) {
 		}
 	}
 	if p.Classes != nil {
+		unused := " The clustering did not use the classes."
+		if r.predictor.Config().Neighborhood.KnownWeight > 0 {
+			unused = ""
+		}
 		say("Compared with the %s that are known, the clusters have an accuracy of %s (each cluster matched to one class), "+
 			"an NMI of %s "+
-			"and an adjusted Rand index of %s. The clustering did not use the classes.", plural(p.Classes.Count, "class"),
-			percent(p.Classes.ACC), percent(p.Classes.NMI), percent(p.Classes.ARI))
+			"and an adjusted Rand index of %s.%s", plural(p.Classes.Count, "class"),
+			percent(p.Classes.ACC), percent(p.Classes.NMI), percent(p.Classes.ARI), unused)
 	}
 	p.sayFeatures(say)
 	p.warn(r, low, warn)

@@ -166,7 +166,9 @@ func (o *chooseOptions) checkChoose(stdout io.Writer, figure *output) error {
 	case o.json && o.figure == standard:
 		return usagef("choose: -json writes to standard output too: give -figure a file")
 	}
-	return checkOutputs("choose", stdout, []*output{figure}, o.inputs())
+	inputs := o.inputs()
+	inputs["known"] = []string{o.file()}
+	return checkOutputs("choose", stdout, []*output{figure}, inputs)
 }
 
 // try fits all numbers of clusters.

@@ -155,3 +155,16 @@ func TestConfidenceIsRefused(t *testing.T) {
 		t.Errorf("status %d, %s%s", status, stdout, stderr)
 	}
 }
+
+// TestOutliersThatAreNotKnown: -outliers mark is an error where no outliers were looked for. The other labels are written.
+func TestOutliersThatAreNotKnown(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "labels.csv")
+	status, _, stderr := runLine("fit", "-data", writeSet(t, 20, false), "-clusters", "2", "-quiet",
+		"-outliers", "mark", "-out", out)
+	if status != exitError || !strings.Contains(stderr, "-outliers mark: no label is -1") {
+		t.Errorf("status %d, %s", status, stderr)
+	}
+	if text := readText(t, out); strings.Count(text, "\n") != 21 {
+		t.Error(text)
+	}
+}

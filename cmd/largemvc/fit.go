@@ -76,6 +76,7 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 		errors.Join(untrusted, writeTrust(stdout, o.output("trust"), in, trusted)),
 		o.writePage(ctx, stdout, in, result, trusted, reading, bar),
 		o.writeSummary(stdout, stderr, in, result, reading),
+		o.unmarked(result),
 	}
 	if ctx.Err() != nil && ended != nil {
 		ended = fmt.Errorf("cancelled after %d of %s; the result is the state after the last "+
@@ -218,6 +219,15 @@ func (o *fitOptions) marked(c *largemvc.Clustering) []int {
 	return out
 }
 
+// unmarked is the error of -outliers mark if the fit did not look for outliers.
+func (o *fitOptions) unmarked(c *largemvc.Clustering) error {
+	if o.outliers != "mark" || c.Outlier != nil {
+		return nil
+	}
+	return errors.New("-outliers mark: no label is -1, because the fit did not look for outliers: it has fewer than 24 " +
+		"samples, half of them are equal to others, or the training did not finish")
+}
+
 // writeSummary prints the summary, on standard error where the labels or the model go to standard output.
 func (o *fitOptions) writeSummary(stdout, stderr io.Writer, in *input, c *largemvc.Clustering, reading time.Duration) error {
 	r, err := newSummary(o, in, c, reading)
@@ -286,10 +296,7 @@ func (o *fitOptions) checkFiles(stdout io.Writer) error {
 		return usagef("fit: -json writes to standard output too: give -out, -save, -report, -trust and -write-config a file")
 	}
 	inputs := o.inputs()
-	inputs["start"] = []string{o.startFile()}
-	if o.knownColumn == "" {
-		inputs["known"] = []string{o.known}
-	}
+	inputs["start"], inputs["known"], inputs["config"] = []string{o.startFile()}, []string{o.file()}, []string{o.flags.file}
 	if err := checkOutputs("fit", stdout, o.outputs, inputs); err != nil {
 		return err
 	}

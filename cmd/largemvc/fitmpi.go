@@ -160,10 +160,12 @@ func runFitMPI(ctx context.Context, o *fitOptions, stdout, stderr io.Writer) err
 func (o *fitOptions) endedRank(ctx context.Context, rank int, c *largemvc.Clustering, ended error) error {
 	var other *ranks.Error
 	switch {
-	case ended == nil:
-		return nil
-	case rank > 0:
+	case rank > 0 && ended != nil:
 		return errQuiet
+	case rank > 0:
+		return nil
+	case ended == nil:
+		return o.unmarked(c)
 	case ctx.Err() != nil || errors.Is(ended, context.Canceled):
 		return fmt.Errorf("cancelled after %s; the result is the state after the last one%s", count(c.Epochs, "epoch"), o.goOn())
 	case errors.As(ended, &other):

@@ -38,6 +38,14 @@ func (k *knownOptions) check(command string, d *dataOptions) error {
 	return nil
 }
 
+// file returns the file of -known; "" for a column of the data.
+func (k *knownOptions) file() string {
+	if k.knownColumn != "" {
+		return ""
+	}
+	return k.known
+}
+
 // read returns the known labels of the samples, and sets the names of their classes; nil without -known.
 func (k *knownOptions) read(ctx context.Context, d *dataOptions, in *input) ([]int, error) {
 	if k.known == "" {

@@ -164,3 +164,33 @@ func TestKnownRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestReportOfKnownLoss: with known labels in the loss the report does not say that the clustering used no classes.
+func TestReportOfKnownLoss(t *testing.T) {
+	folder, truth := knownData(t)
+	page, classes := filepath.Join(folder, "page.html"), "id,label\n"
+	for i, class := range truth {
+		classes += fmt.Sprintf("p%d,%s\n", i, class)
+	}
+	labels := filepath.Join(folder, "truth.csv")
+	if err := os.WriteFile(labels, []byte(classes), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, weight := range []string{"0", "3"} {
+		status, _, stderr := runLine("fit", filepath.Join(folder, "data.csv"), "-known", filepath.Join(folder, "some.csv"),
+			"-quiet", "-labels", labels, "-epochs", "2", "-report", page, "-set", "Neighborhood.KnownWeight="+weight)
+		if status != exitOK {
+			t.Fatal(stderr)
+		}
+		if strings.Contains(readText(t, page), "The clustering did not use the classes.") != (weight == "0") {
+			t.Errorf("KnownWeight %s: the report says otherwise", weight)
+		}
+	}
+}
+
+// TestMedian: of an even number of values it is the mean of the two in the middle.
+func TestMedian(t *testing.T) {
+	if got := median([]float64{4, 1, 3, 2}); *got != 2.5 || median(nil) != nil || *median([]float64{3, 1, 2}) != 2 {
+		t.Error(*got)
+	}
+}

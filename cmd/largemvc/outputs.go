@@ -61,16 +61,15 @@ func checkOutputs(command string, stdout io.Writer, outputs []*output, inputs ma
 		if o.path == "" {
 			continue
 		}
-		if o.path == standard {
-			if f, ok := stdout.(*os.File); ok && wasClosed(f) {
-				return fmt.Errorf("%s: -%s is to write to standard output, %w", command, o.flag, errClosed)
-			}
-			continue
-		}
 		if isAddress(o.path) {
 			return usagef("%s: -%s %s is an address: give a file", command, o.flag, o.path)
 		}
-		if err := o.resolve(); err != nil {
+		if o.path != standard {
+			if err := o.resolve(); err != nil {
+				return err
+			}
+		}
+		if err := o.checkStandard(command, stdout); err != nil {
 			return err
 		}
 	}
@@ -106,6 +105,23 @@ func checkOutputs(command string, stdout io.Writer, outputs []*output, inputs ma
 		if err := o.probe(); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// checkStandard refuses a standard output that is closed, and a file that standard output goes to: a new file would take its
+// place, and what is printed would be lost.
+func (o *output) checkStandard(command string, stdout io.Writer) error {
+	f, ok := stdout.(*os.File)
+	if !ok {
+		return nil
+	}
+	here, err := f.Stat()
+	switch {
+	case o.path == standard && wasClosed(f):
+		return fmt.Errorf("%s: -%s is to write to standard output, %w", command, o.flag, errClosed)
+	case o.info != nil && !o.stream && err == nil && os.SameFile(here, o.info):
+		return usagef("%s: -%s %s is the file that standard output goes to: send them to two files", command, o.flag, o.path)
 	}
 	return nil
 }

@@ -81,12 +81,19 @@ func TestOutputsOverInputs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	config := in("config.json")
+	if err := os.WriteFile(config, []byte("{}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	before := contents(t, path)
 	for _, c := range append(links, []refused{
 		{"fit -data " + path + " -out " + path, "-out"},
 		{"fit -data " + path + " -save " + path, "-save"},
 		{"fit -data " + path + " -checkpoint " + path, "-checkpoint"},
 		{"fit -data " + path + " -mask " + mask + " -out " + mask, "overwrite what -mask reads"},
+		{"fit -data " + path + " -config " + config + " -save " + config, "overwrite what -config reads"},
+		{"fit -data " + path + " -config " + config + " -write-config " + config, "overwrite what -config reads"},
+		{"choose -data " + path + " -known " + mask + " -figure " + mask, "overwrite what -known reads"},
 		{"fit -data " + path + " -out " + in("a") + " -save " + in("a"), "would both write"},
 		{"fit -data " + path + " -out " + in("a") + " -save " + in("views/../a"), "would both write"},
 		{"fit -data " + path + " -save " + in("a") + " -checkpoint " + in("a"), "would both write"},
@@ -108,6 +115,20 @@ func TestOutputsOverInputs(t *testing.T) {
 	if contents(t, path) != before {
 		t.Error("the data are changed")
 	}
+}
+
+// TestOutputsOverStandardOutput: a file that standard output goes to is no output, or what is printed would be lost.
+func TestOutputsOverStandardOutput(t *testing.T) {
+	path, log := writeSet(t, 30, true), filepath.Join(t.TempDir(), "log")
+	f, err := os.Create(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var stderr bytes.Buffer
+	line := []string{"fit", "-data", path, "-epochs", "1", "-quiet", "-out", "-", "-trust", log}
+	status := run(context.Background(), line, f, &stderr)
+	checkFailure(t, "fit", exitUsage, status, contents(t, log), stderr.String(), "is the file that standard output goes to")
 }
 
 // TestOutputsAreTried: what cannot be written is found out before the work where it can be; where not, the other outputs are

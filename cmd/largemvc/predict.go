@@ -334,14 +334,13 @@ func (p *prediction) addDrift(novelty []float64) {
 	if len(novelty) == 0 {
 		return
 	}
-	sorted := slices.Sorted(slices.Values(novelty))
 	novel := 0
-	for _, x := range sorted {
+	for _, x := range novelty {
 		if x > novelAbove {
 			novel++
 		}
 	}
-	p.Novelty, p.Novel = number(sorted[len(sorted)/2]), number(float64(novel)/float64(len(sorted)))
+	p.Novelty, p.Novel = median(novelty), number(float64(novel)/float64(len(novelty)))
 }
 
 // The shares of novel samples from which there may be drift, and surely is. In few samples a share of 5 % is easily more.

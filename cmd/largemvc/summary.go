@@ -132,12 +132,13 @@ func number(x float64) *float64 {
 	return &x
 }
 
-// median is the middle one of some numbers, nil if there are none.
+// median is the middle of some numbers, or the mean of the two in the middle; nil if there are none.
 func median(x []float64) *float64 {
 	if len(x) == 0 {
 		return nil
 	}
-	return number(slices.Sorted(slices.Values(x))[len(x)/2])
+	sorted := slices.Sorted(slices.Values(x))
+	return number((sorted[(len(x)-1)/2] + sorted[len(x)/2]) / 2)
 }
 
 // outliersOf returns the numbers of the outliers; nil if they are not known.
