@@ -24,6 +24,7 @@ import (
 	"github.com/largemvc/largemvc/studies/internal/presets"
 	"github.com/largemvc/largemvc/studies/internal/sets"
 	"github.com/largemvc/largemvc/studies/internal/tables"
+	"github.com/largemvc/largemvc/studies/internal/work"
 )
 
 // folder returns a folder with two small sets, and one that cannot be used.
@@ -316,13 +317,13 @@ func TestAblationOrder(t *testing.T) {
 
 // The times of a table are processor time, which work takes and waiting does not.
 func TestProcessorTime(t *testing.T) {
-	began, sum := processorTime(), 0.0
+	began, sum := work.ProcessorTime(), 0.0
 	for range 300 {
 		for i := range 100000 {
 			sum += math.Sqrt(float64(i))
 		}
 	}
-	if took := processorTime() - began; took <= 0 || sum == 0 {
+	if took := work.ProcessorTime() - began; took <= 0 || sum == 0 {
 		t.Errorf("work took %v", took)
 	}
 }

@@ -120,9 +120,9 @@ func (s *study) scoreAll(ctx context.Context, title string, chosen []*sets.Set, 
 					Name: fmt.Sprintf("%s: %s, %s, draw %d", title, d.Name, m.name, draw),
 					Do: func(ctx context.Context) (scores, error) {
 						d := s.draw(d, draw)
-						began := processorTime()
+						began := work.ProcessorTime()
 						out, err := m.run(ctx, s, d, draw)
-						out.Seconds = (processorTime() - began).Seconds()
+						out.Seconds = (work.ProcessorTime() - began).Seconds()
 						return out, err
 					},
 				})

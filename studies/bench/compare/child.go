@@ -15,6 +15,7 @@ import (
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/machine"
 	"github.com/largemvc/largemvc/studies/internal/presets"
+	"github.com/largemvc/largemvc/studies/internal/work"
 )
 
 // runChild is this library's side: Fit with a progress callback that waits for orders between epochs.
@@ -108,16 +109,4 @@ func (o *orders) epochDone() error {
 }
 
 // peakMiB returns the largest memory of the process, if the system reports it.
-func peakMiB() float64 {
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0
-	}
-	for _, line := range strings.Split(string(status), "\n") {
-		if field := strings.Fields(line); len(field) > 1 && field[0] == "VmHWM:" {
-			kib, _ := strconv.ParseFloat(field[1], 64)
-			return kib / 1024
-		}
-	}
-	return 0
-}
+func peakMiB() float64 { return float64(work.PeakMemory()) / (1 << 20) }

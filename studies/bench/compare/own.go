@@ -11,13 +11,13 @@ import (
 	"path/filepath"
 	"runtime/pprof"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/studies/internal/presets"
+	"github.com/largemvc/largemvc/studies/internal/work"
 )
 
 // ownRow is a row of the table of this library alone.
@@ -184,25 +184,9 @@ func (s spent) String() string { return fmt.Sprintf("%.4g (processor %.4g)", s.c
 
 // timed measures f.
 func timed(f func() error) (spent, error) {
-	began, used := time.Now(), processorSeconds()
+	began, used := time.Now(), work.ProcessorTime().Seconds()
 	err := f()
-	return spent{time.Since(began).Seconds(), processorSeconds() - used}, err
-}
-
-// processorSeconds returns the processor time of the process so far, 0 if the system does not report it.
-func processorSeconds() float64 {
-	text, err := os.ReadFile("/proc/self/stat")
-	if err != nil {
-		return 0
-	}
-	after := string(text[strings.LastIndexByte(string(text), ')')+1:])
-	fields := strings.Fields(after)
-	if len(fields) < 13 {
-		return 0
-	}
-	user, _ := strconv.ParseFloat(fields[11], 64)
-	system, _ := strconv.ParseFloat(fields[12], 64)
-	return (user + system) / 100
+	return spent{time.Since(began).Seconds(), work.ProcessorTime().Seconds() - used}, err
 }
 
 // epochs measures an epoch of a preset, with all work of a fit between epochs: the mean of some epochs after the first two.
@@ -215,8 +199,8 @@ func epochs(views []largemvc.View, config largemvc.Config, count int) (spent, er
 // fitEpochs measures a fit, and the mean of its epochs after the first two.
 func fitEpochs(views []largemvc.View, config largemvc.Config) (epoch, whole spent, err error) {
 	var began, ended spent
-	start, used, done := time.Now(), processorSeconds(), 0
-	now := func() spent { return spent{time.Since(start).Seconds(), processorSeconds() - used} }
+	start, used, done := time.Now(), work.ProcessorTime().Seconds(), 0
+	now := func() spent { return spent{time.Since(start).Seconds(), work.ProcessorTime().Seconds() - used} }
 	config.Progress = func(e largemvc.Progress) error {
 		if e.Training() {
 			if done++; done == 2 {

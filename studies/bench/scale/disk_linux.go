@@ -68,12 +68,3 @@ func readPast(path string, huge bool) (total int64, err error) {
 	wait.Wait()
 	return counts[0] + counts[1], errors.Join(errs[:]...)
 }
-
-// processor is the processor time of this process in seconds.
-func processor() float64 {
-	var u syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
-}

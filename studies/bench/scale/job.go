@@ -9,13 +9,13 @@ import (
 	"io"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/dataset/views"
 	"github.com/largemvc/largemvc/machine"
+	"github.com/largemvc/largemvc/studies/internal/work"
 )
 
 // job is the work of a process.
@@ -84,7 +84,7 @@ func (j *job) run(ctx context.Context) (*result, error) {
 		return nil, err
 	}
 	r.Hash, r.Seconds = fmt.Sprintf("%x", sum.Sum(nil)), time.Since(began).Seconds()
-	r.Resident, r.Processor = resident(), processor()
+	r.Resident, r.Processor = work.PeakMemory(), work.ProcessorTime().Seconds()
 	if j.Labels == "" {
 		return r, nil
 	}
@@ -169,21 +169,4 @@ func hash(sum io.Writer, labels []int, losses []float64) error {
 		return err
 	}
 	return binary.Write(sum, binary.LittleEndian, losses)
-}
-
-// resident returns the largest resident memory of the process (bytes), if the system reports it.
-func resident() int64 {
-	text, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(text)) {
-		if rest, found := strings.CutPrefix(line, "VmHWM:"); found {
-			kib, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 10, 64)
-			if err == nil {
-				return kib << 10
-			}
-		}
-	}
-	return 0
 }

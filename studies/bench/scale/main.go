@@ -60,7 +60,7 @@ func main() {
 	flag.Parse()
 	var err error
 	if *child != "" {
-		err = work(ctx, *child)
+		err = runJob(ctx, *child)
 	} else {
 		err = b.measure(*rows)
 	}
@@ -70,8 +70,8 @@ func main() {
 	}
 }
 
-// work does a job and prints its result for the parent process.
-func work(ctx context.Context, text string) error {
+// runJob does a job and prints its result for the parent process.
+func runJob(ctx context.Context, text string) error {
 	var j job
 	if err := json.Unmarshal([]byte(text), &j); err != nil {
 		return err

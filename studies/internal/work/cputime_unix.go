@@ -1,14 +1,14 @@
 //go:build unix
 
-package main
+package work
 
 import (
 	"syscall"
 	"time"
 )
 
-// processorTime returns the processor time of this process, of all threads together.
-func processorTime() time.Duration {
+// ProcessorTime returns the processor time of this process, of all threads together.
+func ProcessorTime() time.Duration {
 	var use syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {
 		return 0
