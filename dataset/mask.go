@@ -25,10 +25,7 @@ func (s *source) maskIn(o *Options, alone bool) (mask *variable, err error) {
 	case o.Mask != "":
 		mask = s.find(o.Mask)
 	default:
-		mask = s.firstNamed(maskNames, func(v *variable) bool {
-			return (v.kind == numeric || v.kind == sparse) && len(v.dims) == 2 && !o.leavesOut(v.name) &&
-				!slices.Contains(o.Views, v.name)
-		})
+		mask = s.firstNamed(maskNames, o.mayBeMask)
 	}
 	if mask == nil && alone {
 		if s.csv || len(s.vars) != 1 {

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/largemvc/largemvc/internal/textfile"
 )
@@ -152,9 +151,7 @@ func classify(f []byte) fieldClass {
 	if commaNumber.Match(f) {
 		class |= commaField
 	}
-	if !utf8.Valid(f) { // a space of Latin-1 that does not break
-		f = []byte(textfile.OrLatin1(f))
-	}
+	f = []byte(textfile.OrLatin1(f)) // which may have a space that does not break
 	if groupedNumber.Match(f) {
 		class |= groupedField
 	}

@@ -215,3 +215,9 @@ func newLimits(o *Options) *limits { return budget.New(o.ctx, o.MaxBytes, o.Prog
 
 // size is a number of bytes in words.
 func size(b int64) string { return budget.Size(b) }
+
+// mayBeMask reports whether a variable with the name of masks is one.
+func (o *Options) mayBeMask(v *variable) bool {
+	matrix := (v.kind == numeric || v.kind == sparse) && len(v.dims) == 2
+	return matrix && !o.leavesOut(v.name) && !slices.Contains(o.Views, v.name)
+}

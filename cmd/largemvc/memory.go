@@ -41,7 +41,7 @@ func afterCollection(set int) {
 	}, set)
 }
 
-// garbagePercent is the percentage for so many live bytes.
+// garbagePercent is the percentage for a number of live bytes.
 func garbagePercent(live uint64) int {
 	return int(min(max(gcPercent, leastGarbage*100/max(live, 1)), mostPercent))
 }
