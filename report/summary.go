@@ -42,7 +42,7 @@ func (p *page) summarise(r *result, o *Options, sure *certainty) {
 		if r.predictor.Config().Neighborhood.KnownWeight > 0 {
 			unused = ""
 		}
-		say("Compared with the %s that are known, the clusters have an accuracy of %s (each cluster matched to one class), "+
+		say("Compared with the %s of the labels, the clusters have an accuracy of %s (each cluster matched to one class), "+
 			"an NMI of %s "+
 			"and an adjusted Rand index of %s.%s", plural(p.Classes.Count, "class"),
 			percent(p.Classes.ACC), percent(p.Classes.NMI), percent(p.Classes.ARI), unused)

@@ -38,9 +38,8 @@ func matchFeatures(model *largemvc.Predictor, set *dataset.Set, match bool) erro
 			}
 			*view = arranged
 		case trained != nil && view.Features != nil:
-			if !slices.Equal(view.Features, trained) &&
-				slices.Equal(slices.Sorted(slices.Values(view.Features)), slices.Sorted(slices.Values(trained))) {
-				return fmt.Errorf("%s has the features of the training in another order: give -match-features", view.Name)
+			if err := needsMatch(view, trained); err != nil {
+				return err
 			}
 		case match:
 			return usagef("predict: -match-features: the features of %s have no names", unnamed)
@@ -53,6 +52,19 @@ func matchFeatures(model *largemvc.Predictor, set *dataset.Set, match bool) erro
 		}
 	}
 	return nil
+}
+
+// needsMatch is the error of a view that has all features of the training, but not in their order or not alone.
+func needsMatch(view *dataset.View, trained []string) error {
+	if slices.Equal(view.Features, trained) || len(others(trained, view.Features)) > 0 {
+		return nil
+	}
+	has := "the features of the training in another order"
+	if extra := others(view.Features, trained); len(extra) > 0 {
+		has = fmt.Sprintf("all features of the training, and %s that the model does not have (%s)", count(len(extra), "feature"),
+			join(extra, ", "))
+	}
+	return fmt.Errorf("%s has %s: give -match-features", view.Name, has)
 }
 
 // others returns the names that are not in known.

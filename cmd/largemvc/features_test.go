@@ -64,7 +64,7 @@ func TestFeatureNames(t *testing.T) {
 		{renamed, "", "", `feature 2 of view 0 (renamed) is "g", the network was trained on "f2" there`},
 		{renamed, "-match-features", "", `no feature named "f2"`},
 		{turned, "-match-features", "put in the order of the model", ""},
-		{more, "", "", "13 features, the network was trained on 12; its views in order: "},
+		{more, "", "", "1 feature that the model does not have (extra): give -match-features"},
 		{more, "-match-features", "left out: 1 feature that the model does not have: extra", ""},
 		{bare, "-labels 12", "the features of bare have no names", ""},
 		{bare, "-labels 12 -match-features", "", "the features of bare have no names"},
