@@ -106,8 +106,8 @@ func TestExperiments(t *testing.T) {
 				t.Errorf("%s.svg: %v", f.name, err)
 			}
 			rows := 0
-			for _, p := range f.figure.Tables() {
-				rows += len(p.Rows) + 1
+			for _, p := range f.figure.Panels {
+				rows += len(p.Table().Rows) + 1
 			}
 			if got := len(records(t, s, f.name+".csv")); got != rows || rows < 3 {
 				t.Errorf("%s.csv has %d lines, the panels %d", f.name, got, rows)

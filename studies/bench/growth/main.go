@@ -27,7 +27,7 @@ func main() { work.Main("growth", run) }
 func run(_ context.Context, args []string, stdout, stderr io.Writer) error {
 	f := flag.NewFlagSet("growth", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	out := f.String("out", "growth.svg", "`FILE` for the figure, .svg or .png")
+	out := f.String("out", "growth.svg", "`FILE` for the figure, .svg")
 	if err := f.Parse(args); err != nil {
 		return err
 	}

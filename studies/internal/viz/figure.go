@@ -1,5 +1,5 @@
 // Package viz draws results of clustering experiments with gonum.org/v1/plot: lines with bands, log–log scaling with the fitted
-// exponent, heat maps with values, and bars, as SVG or PNG.
+// exponent, heat maps with values, and bars, as SVG.
 //
 //	fig := viz.Figure{Panels: []viz.Panel{viz.Lines{
 //		Title: "Loss", XLabel: "epoch", YLabel: "loss", Series: []viz.Series{{Name: "ORL", X: epochs, Y: loss}},
@@ -20,7 +20,6 @@ import (
 	"html"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,8 +27,9 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/largemvc/largemvc/internal/file"
 )
 
 // Panel is one of the plots of a figure.
@@ -54,9 +54,7 @@ var (
 // Figure is one or several panels side by side.
 type Figure struct {
 	// Title describes the figure to screen readers, as the title of the SVG. Empty: the titles of the panels.
-	Title string
-	// Heading is drawn above the panels; empty: none.
-	Heading string
+	Title   string
 	Panels  []Panel
 	Columns int // panels in a row; 0: all of them, up to 3
 	// SharedLegend draws the legend of the first panel, beside all of them, in place of a legend for each panel.
@@ -65,32 +63,12 @@ type Figure struct {
 	Width, Height float64
 }
 
-// resolution of PNG files, in dots per inch.
-const resolution = 144
-
-// Save writes the figure to a file in the format of its ending, .svg or .png. It never leaves a partial file.
+// Save writes the figure to a file that ends in .svg. It never leaves a partial file.
 func (f Figure) Save(path string) error {
-	var buf bytes.Buffer
-	var err error
-	switch ext := filepath.Ext(path); ext {
-	case ".svg":
-		err = f.SVG(&buf)
-	case ".png":
-		err = f.PNG(&buf)
-	default:
-		return fmt.Errorf("viz: %s: ending %q, want .svg or .png", path, ext)
+	if ext := filepath.Ext(path); ext != ".svg" {
+		return fmt.Errorf("viz: %s: ending %q, want .svg", path, ext)
 	}
-	if err != nil {
-		return err
-	}
-	tmp := path + ".tmp"
-	if err := os.WriteFile(tmp, buf.Bytes(), 0o666); err != nil {
-		return fmt.Errorf("viz: %w", err)
-	}
-	if err := os.Rename(tmp, path); err != nil {
-		return fmt.Errorf("viz: %w", err)
-	}
-	return nil
+	return file.Replace(path, f.SVG)
 }
 
 // SVG writes the figure as SVG.
@@ -153,19 +131,6 @@ func (f Figure) sharedScale() Figure {
 	return f
 }
 
-// PNG writes the figure as PNG at 144 dots per inch.
-func (f Figure) PNG(w io.Writer) error {
-	f = f.sharedScale()
-	width, height, err := f.layout()
-	if err != nil {
-		return err
-	}
-	c := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(resolution))}
-	f.render(draw.New(c))
-	_, err = c.WriteTo(w)
-	return err
-}
-
 // layout checks the figure and returns its size.
 func (f Figure) layout() (w, h vg.Length, err error) {
 	if len(f.Panels) == 0 {
@@ -181,14 +146,7 @@ func (f Figure) layout() (w, h vg.Length, err error) {
 	}
 	pw, ph, shared := f.panelSize()
 	columns, rows := f.grid()
-	return pw*vg.Length(columns) + shared, max(ph*vg.Length(rows), f.legendRoom()) + f.headingRoom(), nil
-}
-
-func (f Figure) headingRoom() vg.Length {
-	if f.Heading == "" {
-		return 0
-	}
-	return headingSize*1.5 + margin
+	return pw*vg.Length(columns) + shared, max(ph*vg.Length(rows), f.legendRoom()), nil
 }
 
 func (f Figure) grid() (columns, rows int) {
@@ -231,11 +189,6 @@ func (f Figure) legendRoom() vg.Length {
 
 func (f Figure) render(c draw.Canvas) {
 	c.FillPolygon(white, []vg.Point{c.Min, {X: c.Max.X, Y: c.Min.Y}, c.Max, {X: c.Min.X, Y: c.Max.Y}})
-	if f.Heading != "" {
-		style := textStyle(headingSize, draw.XLeft, draw.YTop)
-		c.FillText(style, vg.Point{X: c.Min.X + margin, Y: c.Max.Y - margin}, f.Heading)
-		c.Max.Y -= f.headingRoom()
-	}
 	w, h, shared := f.panelSize()
 	columns, _ := f.grid()
 	for i, p := range f.Panels {
@@ -251,13 +204,4 @@ func (f Figure) render(c draw.Canvas) {
 	if shared > 0 {
 		splitLegend(draw.Crop(c, 0, -margin, 0, -margin), f.Panels[0].legend())
 	}
-}
-
-// Tables returns the tables of the panels.
-func (f Figure) Tables() []Table {
-	out := make([]Table, len(f.Panels))
-	for i, p := range f.Panels {
-		out[i] = p.Table()
-	}
-	return out
 }

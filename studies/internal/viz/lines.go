@@ -30,9 +30,7 @@ type Lines struct {
 	Fit bool
 	// Markers marks the points. They suit up to about twenty points for each line.
 	Markers bool
-	// YMin and YMax are the ends of the y axis if they differ; otherwise the values determine them.
-	YMin, YMax float64
-	XTicks     []float64 // where the x axis is labelled; nil: where it suits
+	XTicks  []float64 // where the x axis is labelled; nil: where it suits
 }
 
 // MostSeries is the number of lines that a reader can distinguish in a panel.
@@ -208,9 +206,6 @@ func (l Lines) plot() *plot.Plot {
 				LineStyle: draw.LineStyle{Color: colour(i), Width: 0.7},
 			})
 		}
-	}
-	if l.YMin != l.YMax {
-		p.Y.Min, p.Y.Max = l.YMin, l.YMax
 	}
 	if p.Y.Min == p.Y.Max {
 		p.Y.Min, p.Y.Max = p.Y.Min-0.5, p.Y.Max+0.5

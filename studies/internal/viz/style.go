@@ -42,7 +42,6 @@ var (
 
 const (
 	margin      = 6 // around a panel, in points
-	headingSize = 17
 	titleSize   = 15
 	labelSize   = 14
 	tickSize    = 12

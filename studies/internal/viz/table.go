@@ -18,10 +18,10 @@ type Table struct {
 // more than one.
 func (f Figure) CSV(w io.Writer) error {
 	out := csv.NewWriter(w)
-	tables := f.Tables()
-	for _, t := range tables {
+	for _, p := range f.Panels {
+		t := p.Table()
 		var lead []string
-		if len(tables) > 1 {
+		if len(f.Panels) > 1 {
 			lead = []string{"panel"}
 		}
 		if err := out.Write(append(lead, t.Columns...)); err != nil {
@@ -29,7 +29,7 @@ func (f Figure) CSV(w io.Writer) error {
 		}
 		for _, row := range t.Rows {
 			var fields []string
-			if len(tables) > 1 {
+			if len(f.Panels) > 1 {
 				fields = append(fields, t.Title)
 			}
 			for _, x := range row {
