@@ -8,29 +8,28 @@ import (
 )
 
 // The garbage that may lie beside the live memory before it is collected: gcPercent of it or leastGarbage bytes, whichever is
-// more, but at most mostPercent of it.
+// more, but at most Go's own mostPercent of it.
 //
 // Nearly all memory of a fit of many samples is a few large arrays without pointers (the views and the state of the samples),
-// which cost the collector nothing to mark: it may run often. With Go's 100, what reading and k-means leave behind may take as
-// much memory again as the data. Of little data a fit takes as much time in collections at 10 as in all else.
+// which cost the collector nothing to mark: it may run often. With 100 %, what reading and k-means leave behind may take as much
+// memory again as the data. With 10 %, a fit of few samples takes as much time for collections as for all else.
 const (
 	gcPercent    = 10
-	mostPercent  = 400
+	mostPercent  = 100
 	leastGarbage = 48 << 20
 )
 
 // boundMemory keeps the process near the memory that it uses, unless the environment says otherwise.
 func boundMemory() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(mostPercent)
 		afterCollection(mostPercent)
 	}
 }
 
 // afterCollection sets the percentage after the next collection, and after each one that follows. Now it is set.
 func afterCollection(set int) {
-	type object struct{ self *object } // with a pointer: the collector may free others late
-	runtime.AddCleanup(new(object), func(set int) {
+	object := new(*byte) // has a pointer: of objects without, the collector may free some later
+	runtime.AddCleanup(object, func(set int) {
 		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		metrics.Read(live)
 		percent := garbagePercent(live[0].Value.Uint64())

@@ -74,7 +74,7 @@ class Views:
         for name, path in zip(self.names, self.files):
             text = text.replace(f"{path.parent / 'known.npz'}: label ", "y ")
             text = text.replace(f"{path}: {path.stem} ", f'view "{name}" ').replace(str(path), f'view "{name}"')
-        return text.replace("give -match-features", "put the columns into that order")
+        return text.replace("give -match-features", "give the columns of the training, in their order")
 
     @property
     def feature_names(self) -> np.ndarray | None:

@@ -255,7 +255,7 @@ class Forms(Case):
         self.assertEqual(other.class_labels_.tolist(), self.kinds[order].tolist())
         turned = AnnData(rna.X[:, ::-1], names)
         turned.var_names = rna.var_names[::-1]
-        with self.assertRaisesRegex(ValueError, "rna has the features of the training in another order: put"):
+        with self.assertRaisesRegex(ValueError, "rna has the features of the training in another order: give"):
             m.predict({"rna": turned, "protein": protein})
 
     def test_errors(self):
@@ -384,7 +384,7 @@ class Models(Case):
             frame.columns = columns
             for views, turned in ((frame, frame.iloc[:, ::-1]), ([frame, self.b], [frame.iloc[:, ::-1], self.b])):
                 m = self.model(views)
-                with self.assertRaisesRegex(ValueError, "in another order: put the columns into that order"):
+                with self.assertRaisesRegex(ValueError, "in another order: give the columns of the training, in their order"):
                     m.predict(turned)
         with self.assertWarnsRegex(largemvc.LargeMVCWarning, "features of view_0 have no names"):
             m.predict([self.a, self.b])
