@@ -70,26 +70,16 @@ func finish[T kernel.Float](
 		return nil, err
 	}
 	out := &Clustering{Predictor: p, StartLabels: view.Back(in.Order, r.Begin.Labels, 1), leftOut: in.LeftOut}
-	n, m, ld := views[0].Rows, c.Anchors, kernel.Pad(c.Anchors)
 	inputs.Collect(views)
 	h, trust, err := represent(ctx, views, in, net, p)
 	if err != nil {
 		return nil, err
 	}
-	if err := smoothLast(ctx, in, c, h); err != nil {
-		return nil, withName(err)
-	}
-	found, err := clustered(ctx, in, c, r, h)
+	found, h, err := clustersOf(ctx, in, c, r, out, h)
 	if err != nil {
 		return nil, withName(err)
 	}
-	kept, begun, err := keptStart(ctx, in, c, r, out, found.Labels)
-	if err != nil {
-		return nil, withName(err)
-	}
-	if out.Kept {
-		found, h = kept, begun
-	}
+	n, m, ld := views[0].Rows, c.Anchors, kernel.Pad(c.Anchors)
 	out.H = resultMatrix(n, m, ld, view.Back(in.Order, h, ld))
 	for _, t := range trust {
 		out.Trust = append(out.Trust, view.Back(in.Order, t, 1))
@@ -259,6 +249,24 @@ func (x asPrepared[T]) Take(
 		out[k] = rows.NewDense(hi-lo, d, d, part)
 	}
 	return out, nil
+}
+
+// clustersOf returns the clusters of H, or the initial ones if they score higher, with the H that belongs to them.
+func clustersOf[T kernel.Float](
+	ctx context.Context, in *prepared[T], c *Config, r *train.Run, out *Clustering, h []T,
+) (*cluster.Clusters[T], []T, error) {
+	if err := smoothLast(ctx, in, c, h); err != nil {
+		return nil, nil, err
+	}
+	found, err := clustered(ctx, in, c, r, h)
+	if err != nil {
+		return nil, nil, err
+	}
+	kept, begun, err := keptStart(ctx, in, c, r, out, found.Labels)
+	if out.Kept {
+		found, h = kept, begun
+	}
+	return found, h, err
 }
 
 // clustered runs k-means on the rows of a representation.

@@ -33,10 +33,22 @@ func (r *run) fit(ctx context.Context) (*Clustering, error) {
 	return out, err
 }
 
+// startSaver makes the writer of checkpoints, and the keeper of graphs for them.
+func (r *run) startSaver(ctx context.Context) (*saver, error) {
+	out, err := newSaver(ctx, r.processes, r.views, r.config, r.state)
+	if err == nil && r.config.FitSamples > 0 {
+		err = out.keepDraw(r.state)
+	}
+	if err == nil {
+		r.keeper = out.keeper(r.state)
+	}
+	return out, err
+}
+
 // fitIn prepares the views, trains every restart and makes a result of the best.
 func fitIn[T kernel.Float](ctx context.Context, r *run, on *onDevice) (*Clustering, error) {
 	c, m := r.config, r.meter
-	saver, err := newSaver(ctx, r.processes, r.views, c, r.state)
+	saver, err := r.startSaver(ctx)
 	if err != nil {
 		return nil, m.Stopped(err)
 	}
@@ -44,12 +56,6 @@ func fitIn[T kernel.Float](ctx context.Context, r *run, on *onDevice) (*Clusteri
 	if err != nil {
 		return nil, m.Stopped(err)
 	}
-	if c.FitSamples > 0 {
-		if err := saver.keepDraw(r.state); err != nil {
-			return nil, m.Stopped(err)
-		}
-	}
-	r.keeper = saver.keeper(r.state)
 	in, err := prepareInputs[T](ctx, r)
 	if err != nil {
 		return nil, m.Stopped(on.explained(err, c))

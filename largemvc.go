@@ -47,15 +47,8 @@ func fit(ctx context.Context, with processes, views []View, config Config, from 
 		return r.result(ctx, nil, err)
 	}
 	defer r.close()
-	s, err := r.selectSamples(inside)
-	var some *judgedSamples // before the views are overwritten
-	if err == nil {
-		some, err = r.samplesToJudge(inside)
-	}
+	s, some, err := r.samples(inside)
 	if err != nil {
-		return r.result(ctx, nil, r.meter.Stopped(err))
-	}
-	if err := startAtClasses(inside, s.run); err != nil {
 		return r.result(ctx, nil, r.meter.Stopped(err))
 	}
 	out, err := s.fit(inside)
@@ -63,10 +56,7 @@ func fit(ctx context.Context, with processes, views []View, config Config, from 
 		out, err = s.extend(context.WithoutCancel(inside), out, err)
 	}
 	if out != nil && err == nil { // on all ranks alike
-		err = r.judge(inside, some, out)
-	}
-	if out != nil && err == nil {
-		err = classify(context.WithoutCancel(inside), r, out)
+		err = r.appraise(inside, some, out)
 	}
 	return r.result(ctx, out, err)
 }

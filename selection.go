@@ -299,6 +299,27 @@ func (r *run) samplesToJudge(ctx context.Context) (*judgedSamples, error) {
 // 0.027. With the rows of each view in an order of its own, the highest has 0.010 (docs/trust.md).
 const fewestAgree = 0.015
 
+// samples returns the samples to train on and those to judge.
+func (r *run) samples(ctx context.Context) (*selection, *judgedSamples, error) {
+	s, err := r.selectSamples(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	some, err := r.samplesToJudge(ctx) // before the views are overwritten
+	if err != nil {
+		return nil, nil, err
+	}
+	return s, some, startAtClasses(ctx, s.run)
+}
+
+// appraise judges the result by some samples and gives its samples their classes.
+func (r *run) appraise(ctx context.Context, some *judgedSamples, out *Clustering) error {
+	if err := r.judge(ctx, some, out); err != nil {
+		return err
+	}
+	return classify(context.WithoutCancel(ctx), r, out)
+}
+
 // judge sets the structure of a result by some samples, if there are any, and what follows from it. If the callback of a rank
 // stops the judgement, no rank has one. The result of the training stays.
 func (r *run) judge(ctx context.Context, some *judgedSamples, out *Clustering) error {

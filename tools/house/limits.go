@@ -27,6 +27,7 @@ type limits struct {
 
 	FunctionLines   int            // of the longest function
 	Complexity      int            // of the most complex function
+	Stages          map[string]int // lines of Fit and of its stages
 	Tables          map[string]int // lines of functions that only list something; they are no offenders
 	ComplexityAbove int            // functions of a complexity over 15
 	ParametersAbove int            // functions of more than 6 parameters

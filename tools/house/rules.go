@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -48,24 +49,27 @@ func (f *findings) contextValues(l *limits, files []*source) {
 // tools/kernelgen are exempt.
 func (f *findings) functions(l *limits, files []*source) {
 	var complex, wide []finding
-	seen := map[string]bool{}
+	seen, named := map[string]bool{}, map[string]int{}
+	maps.Copy(named, l.Tables)
+	maps.Copy(named, l.Stages)
 	for _, s := range files {
 		if s.test || s.generated || strings.HasPrefix(s.name, "tools/kernelgen/") {
 			continue
 		}
 		for _, x := range functionsOf(s) {
 			at := finding{rule: 4, file: s.name, line: x.line}
-			if most, ok := l.Tables[s.name+" "+x.name]; ok {
-				seen[s.name+" "+x.name] = true
+			key := s.name + " " + x.name
+			seen[key] = true
+			if most, ok := l.Tables[key]; ok {
 				if x.lines > most {
 					f.add(4, s.name, x.line, "Tables get their own ceiling; split it.",
 						"%s has %d lines, its ceiling is %d", x.name, x.lines, most)
 				}
 				continue
 			}
-			if x.lines > l.FunctionLines {
+			if most := cmp.Or(l.Stages[key], l.FunctionLines); x.lines > most {
 				f.add(4, s.name, x.line, "Give its steps names of their own.", "%s has %d lines, at most %d are allowed", x.name,
-					x.lines, l.FunctionLines)
+					x.lines, most)
 			}
 			if x.complexity > l.Complexity {
 				f.add(4, s.name, x.line, "Give its cases names, or make them a table.",
@@ -81,9 +85,9 @@ func (f *findings) functions(l *limits, files []*source) {
 			}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(l.Tables)) {
+	for _, name := range slices.Sorted(maps.Keys(named)) {
 		if !seen[name] {
-			f.add(4, limitsPath, 0, "Remove it from Tables.", "%q does not exist", name)
+			f.add(4, limitsPath, 0, "Remove it from Tables or Stages.", "%q does not exist", name)
 		}
 	}
 	f.ceiling(4, "ComplexityAbove", &l.ComplexityAbove, complex)
