@@ -299,7 +299,7 @@ func (r *run) samplesToJudge(ctx context.Context) (*judgedSamples, error) {
 // 0.027. With the rows of each view in an order of its own, the highest has 0.010 (docs/trust.md).
 const fewestAgree = 0.015
 
-// samples returns the samples to train on and those to judge.
+// samples returns the samples to train on, with their first classes if known labels are in the loss, and those to judge.
 func (r *run) samples(ctx context.Context) (*selection, *judgedSamples, error) {
 	s, err := r.selectSamples(ctx)
 	if err != nil {

@@ -26,7 +26,7 @@ func boundMemory() {
 	}
 }
 
-// afterCollection sets the percentage after the next collection, and after each one that follows. Now it is set.
+// afterCollection sets the percentage after each collection from now on. Before the next one it has the value set.
 func afterCollection(set int) {
 	object := new(*byte) // has a pointer: of objects without, the collector may free some later
 	runtime.AddCleanup(object, func(set int) {

@@ -2,7 +2,11 @@ package main
 
 import (
 	"math"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
 	"testing"
+	"time"
 )
 
 func TestGarbagePercent(t *testing.T) {
@@ -12,6 +16,22 @@ func TestGarbagePercent(t *testing.T) {
 	}{{0, 100}, {48 << 20, 100}, {96 << 20, 50}, {240 << 20, 20}, {480 << 20, 10}, {1 << 40, 10}, {math.MaxUint64, 10}} {
 		if got := garbagePercent(c.live); got != c.want {
 			t.Errorf("%d live bytes: %d %%, want %d", c.live, got, c.want)
+		}
+	}
+}
+
+// After a collection the percentage is that of the live bytes, here of few.
+func TestPercentFollowsCollections(t *testing.T) {
+	debug.SetGCPercent(7)
+	afterCollection(7)
+	now := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		runtime.GC()
+		if metrics.Read(now); now[0].Value.Uint64() >= gcPercent {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d %% after collections", now[0].Value.Uint64())
 		}
 	}
 }

@@ -73,7 +73,8 @@ func TestCheck(t *testing.T) {
 		"docs/architecture.md": "# m\n\n" + figuresBegin + figuresEnd,
 		limitsPath: `{"Layers": [{"Name": "low", "Files": ["a.go"]}, {"Name": "high", "Files": ["b.go"]}],
 			"RootFiles": 2, "RootNames": 2, "RootFileLines": 50, "FunctionLines": 80, "Complexity": 25,
-			"Stages": {"b.go fit": 4}, "Phrases": {"anew": 0}, "HandWritten": 100, "Core": 100}`,
+			"Stages": {"b.go fit": 4},
+			"Phrases": {"anew": 0}, "HandWritten": 100, "Core": 100}`,
 	}
 	for name, test := range map[string]struct {
 		plant map[string]string

@@ -122,6 +122,35 @@ func TestLinesDrawTheirPoints(t *testing.T) {
 	}
 }
 
+func TestExponent(t *testing.T) {
+	x := []float64{10, 100, 1000}
+	var y []float64
+	for _, a := range x {
+		y = append(y, 3*math.Pow(a, 1.25))
+	}
+	a, b, err := Exponent(x, y)
+	if err != nil || math.Abs(a-3) > 1e-9 || math.Abs(b-1.25) > 1e-12 {
+		t.Errorf("%v·x^%v, %v; want 3·x^1.25", a, b, err)
+	}
+	for _, bad := range [][2][]float64{{{1, 2}, {1}}, {{1}, {1}}, {{1, -2}, {1, 2}}, {{1, 2}, {1, 0}}, {{2, 2}, {1, 3}}} {
+		if _, _, err := Exponent(bad[0], bad[1]); err == nil {
+			t.Errorf("%v, %v: no error", bad[0], bad[1])
+		}
+	}
+	l := Lines{XLabel: "n (samples)", YLabel: "s", LogX: true, LogY: true, Fit: true, Series: []Series{{Name: "net", X: x, Y: y}}}
+	if got := l.legend()[0].name; got != "net: ~ n^1.25" {
+		t.Errorf("legend %q", got)
+	}
+	// On logarithmic axes a power law is straight.
+	for _, path := range record(t, l).strokes {
+		if at := corners(path); len(at) == 3 && at[0].Y != at[2].Y {
+			if share := float64((at[1].Y - at[0].Y) / (at[2].Y - at[0].Y)); math.Abs(share-0.5) > 1e-6 {
+				t.Errorf("the middle of the power law lies at %v", share)
+			}
+		}
+	}
+}
+
 func TestHeatMapShowsItsValues(t *testing.T) {
 	h := heat()
 	d := record(t, h)
@@ -313,6 +342,14 @@ func TestTicks(t *testing.T) {
 		}
 		return out
 	}
+	logarithmic := func(lo, hi float64) (out []string) {
+		for _, k := range (logTicks{}).Ticks(lo, hi) {
+			if k.Label != "" {
+				out = append(out, k.Label)
+			}
+		}
+		return out
+	}
 	for _, c := range []struct {
 		got, want string
 	}{
@@ -320,6 +357,9 @@ func TestTicks(t *testing.T) {
 		{label(linear, 30, 84), "30 40 50 60 70 80"},
 		{label(linear, -1, 1), "-1.0 -0.5 0 0.5 1.0"},
 		{label(linear, 5, 5), "5"},
+		{label(logarithmic, 900, 250000), "1k 3k 10k 30k 100k"},
+		{label(logarithmic, 0.01, 2000), "0.01 0.1 1 10 100 1k"},
+		{label(logarithmic, 1, 12), "1 2 5 10"},
 	} {
 		if c.got != c.want {
 			t.Errorf("ticks %q, want %q", c.got, c.want)
@@ -397,34 +437,5 @@ func TestManyLinesAreParted(t *testing.T) {
 	}
 	if len(parts) != 3 || all != 15 || parts[2].Title != "loss (3 of 3)" {
 		t.Errorf("%d panels of %d lines, the last %q", len(parts), all, parts[len(parts)-1].Title)
-	}
-}
-
-func TestExponent(t *testing.T) {
-	x := []float64{10, 100, 1000}
-	var y []float64
-	for _, a := range x {
-		y = append(y, 3*math.Pow(a, 1.25))
-	}
-	a, b, err := Exponent(x, y)
-	if err != nil || math.Abs(a-3) > 1e-9 || math.Abs(b-1.25) > 1e-12 {
-		t.Errorf("%v·x^%v, %v; want 3·x^1.25", a, b, err)
-	}
-	for _, bad := range [][2][]float64{{{1, 2}, {1}}, {{1}, {1}}, {{1, -2}, {1, 2}}, {{1, 2}, {1, 0}}, {{2, 2}, {1, 3}}} {
-		if _, _, err := Exponent(bad[0], bad[1]); err == nil {
-			t.Errorf("%v, %v: no error", bad[0], bad[1])
-		}
-	}
-	l := Lines{XLabel: "n (samples)", YLabel: "s", LogX: true, LogY: true, Fit: true, Series: []Series{{Name: "net", X: x, Y: y}}}
-	if got := l.legend()[0].name; got != "net: ~ n^1.25" {
-		t.Errorf("legend %q", got)
-	}
-	// On logarithmic axes a power law is straight.
-	for _, path := range record(t, l).strokes {
-		if at := corners(path); len(at) == 3 && at[0].Y != at[2].Y {
-			if share := float64((at[1].Y - at[0].Y) / (at[2].Y - at[0].Y)); math.Abs(share-0.5) > 1e-6 {
-				t.Errorf("the middle of the power law lies at %v", share)
-			}
-		}
 	}
 }
