@@ -87,7 +87,7 @@ func newBuilder[T elem.Float](v *variable, rows, cols int, turned bool, o *Optio
 		return nil, err
 	}
 	if v.backed || v.anyOrder || v.kind == sparse || turned {
-		b.dense = make([]T, rows*cols)
+		b.dense = inHugePages(make([]T, rows*cols))
 	}
 	return b, nil
 }
@@ -127,7 +127,7 @@ func grown[E any](s []E, end, total int) []E {
 	if total/growth <= end {
 		n = total
 	}
-	return append(make([]E, 0, n), s...)[:n]
+	return append(inHugePages(make([]E, 0, n)), s...)[:n]
 }
 
 // add takes the elements from off on, in storage order.
@@ -257,7 +257,7 @@ func (b *builder[T]) densify() error {
 	if err := b.takeDense(); err != nil {
 		return err
 	}
-	b.dense = make([]T, b.rows*b.cols)
+	b.dense = inHugePages(make([]T, b.rows*b.cols))
 	b.each(func(r, c int32, x T) { b.dense[int(r)*b.cols+int(c)] += x })
 	b.dropBlocks()
 	b.asCSR = false

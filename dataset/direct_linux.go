@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -31,6 +32,18 @@ func hugePages(bytes int) (memory []byte, unmap func() error) {
 	}
 	_ = unix.Madvise(m, unix.MADV_HUGEPAGE) // without them it is memory all the same
 	return m, func() error { return os.NewSyscallError("munmap", unix.Munmap(m)) }
+}
+
+// inHugePages asks the system for huge pages for memory that nothing was written to: it comes in a quarter of the time.
+func inHugePages[E any](s []E) []E {
+	const page = 2 << 20
+	bytes := uintptr(cap(s)) * uintptr(bytesOf[E]())
+	start := uintptr(unsafe.Pointer(unsafe.SliceData(s)))
+	if first := (page - start%page) % page; bytes >= first+page { // the pages that lie in s alone
+		inside := unsafe.Add(unsafe.Pointer(unsafe.SliceData(s)), first)
+		_ = unix.Madvise(unsafe.Slice((*byte)(inside), (bytes-first)/page*page), unix.MADV_HUGEPAGE) // else it is memory all the same
+	}
+	return s
 }
 
 // cacheRoom is the memory that the system may have for what it keeps of files: what is available, and within that what the

@@ -227,11 +227,11 @@ func streamFrom(open func() (io.ReadCloser, error), n, width int, run func(int, 
 		return zipError(err)
 	}
 	defer r.Close()
-	step := max(1, bufferSize/width)
-	buf := make([]byte, min(n, step)*width)
+	next, stop := readAhead(r, n*width, max(1, bufferSize/width)*width)
+	defer stop()
 	for off := 0; off < n; {
-		part := buf[:min(n-off, step)*width]
-		if _, err := io.ReadFull(r, part); err != nil {
+		part, err := next()
+		if err != nil {
 			return zipError(err)
 		}
 		if err := run(off, part); err != nil {

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/klauspost/compress/flate"
 )
 
 // directoryReader books the memory that the directory of a zip archive takes.
@@ -44,6 +46,9 @@ func (d *directoryReader) open(size int64) (*zip.Reader, error) {
 	d.ended = true
 	if errors.Is(err, zip.ErrFormat) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = fmt.Errorf("is a broken or truncated .npz file (%w)", err)
+	}
+	if z != nil {
+		z.RegisterDecompressor(zip.Deflate, flate.NewReader)
 	}
 	return z, err
 }

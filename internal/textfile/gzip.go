@@ -3,10 +3,11 @@ package textfile
 import (
 	"bufio"
 	"compress/flate"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/klauspost/compress/gzip"
 )
 
 // GzipReader unpacks the streams of a file one after another, and says what is there where something else follows them: the

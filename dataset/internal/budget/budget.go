@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"sync/atomic"
 )
 
 const (
@@ -19,7 +20,8 @@ const (
 	progressStep  = 4 << 20
 )
 
-// Budget bounds the memory and the work of reading. It is not for concurrent use.
+// Budget bounds the memory and the work of reading. One goroutine may count what it reads (Step) while another books memory; all
+// else is not for concurrent use.
 type Budget struct {
 	ctx      context.Context
 	progress func(bytes int64) error
@@ -29,7 +31,7 @@ type Budget struct {
 	peak     int64
 	work     int64
 	told     int64 // work at the last call of progress
-	spent    bool
+	spent    atomic.Bool
 }
 
 // New is a budget of maxMemory bytes; 0 is 1 GiB, or 128 times the bytes of the files where that is more, but never more than
@@ -66,7 +68,7 @@ func (b *Budget) Peak() int64 { return b.peak }
 // Take books memory, or says what it was for and that it is too much.
 func (b *Budget) Take(what string, bytes int64) error {
 	if bytes < 0 || bytes > b.Max()-b.used {
-		b.spent = true
+		b.spent.Store(true)
 		return fmt.Errorf("needs %s of memory for %s (%s in total, for files of %s); Options.MaxBytes allows %s",
 			Size(bytes), what, Size(add(b.used, bytes)), Size(b.files), Size(b.Max()))
 	}
@@ -76,7 +78,7 @@ func (b *Budget) Take(what string, bytes int64) error {
 }
 
 // Spent reports whether more was asked for than there is, or the reading was called off: then no other file is worth a look.
-func (b *Budget) Spent() bool { return b.spent || b.Err() != nil }
+func (b *Budget) Spent() bool { return b.spent.Load() || b.Err() != nil }
 
 // Give gives memory back.
 func (b *Budget) Give(bytes int64) { b.used -= bytes }
@@ -96,14 +98,14 @@ func (b *Budget) Backed(bytes int64) bool { return bytes <= add(1<<20, multiply(
 func (b *Budget) Step(bytes int64) error {
 	b.work = add(b.work, bytes)
 	if most := b.MaxWork(); b.work > most {
-		b.spent = true
+		b.spent.Store(true)
 		return fmt.Errorf("reads and unpacks more than %s, from files of %s; Options.MaxBytes of %s allows no more",
 			Size(most), Size(b.files), Size(b.Max()))
 	}
 	if b.progress != nil && b.work-b.told >= progressStep {
 		b.told = b.work
 		if err := b.progress(b.work); err != nil {
-			b.spent = true
+			b.spent.Store(true)
 			return err
 		}
 	}

@@ -3,10 +3,11 @@ package hdf5
 import (
 	"bytes"
 	"compress/flate"
-	"compress/zlib"
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/klauspost/compress/zlib"
 )
 
 // chunkReader reads the chunks of a dataset one after the other, in buffers that it keeps.

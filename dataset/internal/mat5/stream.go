@@ -3,11 +3,12 @@ package mat5
 import (
 	"bufio"
 	"compress/flate"
-	"compress/zlib"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/klauspost/compress/zlib"
 
 	"github.com/largemvc/largemvc/dataset/internal/budget"
 )
