@@ -88,8 +88,8 @@ type Config struct {
 	// Before the training there is no result: Fit then returns the error alone, also for ErrStop.
 	Progress func(Progress) error `json:"-"`
 
-	// ExtraLoss, if not nil, returns a scalar node that is added to the loss. It may use the nodes of net (H, P, T and the
-	// nodes of its modules) and make new nodes of the element type net.Env().Of in their graph. Without
+	// ExtraLoss, if not nil, returns a scalar node that is added to the loss; a nil node adds nothing. It may use the nodes of
+	// net (H, P, T and the nodes of its modules) and make new nodes of the element type net.Env().Of in their graph. Without
 	// FitSamples, row i of H is sample i of the views.
 	ExtraLoss func(net Network) (*gorgonia.Node, error) `json:"-"`
 }

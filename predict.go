@@ -218,7 +218,7 @@ func (p *Predictor) checked(ctx context.Context, views []View) ([]view.View, err
 		return nil, err
 	}
 	if len(views) != len(p.dims) {
-		return nil, view.Wrong(-1, -1, "largemvc: the samples have %s, the training had %d: %s",
+		return nil, view.Wrong(-1, -1, "largemvc: the samples have %s, the training had %d: %s; give these views, in this order",
 			textfile.Count(len(views), "view"), len(p.dims), viewList(p.names, p.dims))
 	}
 	if err := p.checkOrder(views); err != nil {

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"path"
 	"strconv"
@@ -99,9 +100,27 @@ func (c *columns) of(part string, skip func(i int) bool) ([]int, error) {
 		}
 	}
 	if len(in) == 0 {
-		return nil, fmt.Errorf("has no column %s, but %s", part, c.listing())
+		return nil, &noColumnError{part, c.listing()}
 	}
 	return in, nil
+}
+
+// noColumnError reports a part of a view that none of the columns is.
+type noColumnError struct{ part, listing string }
+
+func (e *noColumnError) Error() string {
+	return fmt.Sprintf("has no column %s, but %s", e.part, e.listing)
+}
+
+// lacks reports that a table with names has no column of any of the parts.
+func (c *columns) lacks(parts []string) bool {
+	for _, part := range parts {
+		var none *noColumnError
+		if _, err := c.of(part, func(int) bool { return false }); !errors.As(err, &none) {
+			return false
+		}
+	}
+	return c.header != nil
 }
 
 // rangeOf are the columns of a range, first-last, or none where part is no range.

@@ -199,7 +199,7 @@ func TestTablesAreNotTurned(t *testing.T) {
 	_, err := Open(context.Background(), paths, Options{})
 	wantError(t, err, "differ in the number of samples", "3×2", "4×2")
 	_, err = Open(context.Background(), paths, Options{Orientation: ColumnsAreSamples})
-	wantError(t, err, "a.csv", "no id is in two files", "Options.IDs none")
+	wantError(t, err, "a.csv", "no id is in two files", "Options.NoIDs")
 	s, err := Open(context.Background(), paths, Options{Orientation: ColumnsAreSamples, NoIDs: true})
 	if err != nil || s.Samples() != 2 {
 		t.Errorf("%d samples, %v", s.Samples(), err)
@@ -286,7 +286,7 @@ func TestIDsThatCount(t *testing.T) {
 	_, err := Open(context.Background(), tables(t, named, "id,b\n0,4\n1,5\n2,6\n"), Options{})
 	wantError(t, err, "no id is in two files")
 	_, err = Open(context.Background(), tables(t, named, ",b\n0,4\n1,5\n2,6\n"), Options{})
-	wantError(t, err, "no id is in two files", "Options.IDs none")
+	wantError(t, err, "no id is in two files", "Options.NoIDs")
 	// Rows that were left out before they were counted shift the ids of those that follow.
 	whole := "id,a\n0,1\n1,2\n2,3\n3,4\n"
 	for _, part := range []string{"id,b\n0,4\n1,5\n2,6\n", ",b\n1,4\n2,5\n3,6\n4,7\n"} {

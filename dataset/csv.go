@@ -469,8 +469,8 @@ func (c *csvFile) variables() error {
 		if err := c.tableViews(); err != nil {
 			return err
 		}
-	} else if len(c.roles.features) > 0 {
-		c.s.vars = append(c.s.vars, c.matrix(c.s.base(), c.roles.features))
+	} else {
+		c.wholeView()
 	}
 	if i := c.roles.label; i >= 0 {
 		c.s.csvLabels = c.textColumn(i)
@@ -484,6 +484,13 @@ func (c *csvFile) variables() error {
 		c.s.vars = append(c.s.vars, c.textColumn(i))
 	}
 	return nil
+}
+
+// wholeView makes one view of all features.
+func (c *csvFile) wholeView() {
+	if len(c.roles.features) > 0 {
+		c.s.vars = append(c.s.vars, c.matrix(c.s.base(), c.roles.features))
+	}
 }
 
 // matrix is a variable of some columns of numbers.

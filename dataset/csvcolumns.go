@@ -218,7 +218,7 @@ func (c *csvFile) checkFeature(i int) error {
 			"Options.LeaveOut %[2]s", c.title(i), option)
 	case i == 0 && !c.o.NoIDs && c.mayBeginWithIDs() && c.checkID(i, false) == nil:
 		return fmt.Errorf("has a different whole number in each row of %s, beside decimals: give Options.IDs %s if they name "+
-			"the samples, Options.LeaveOut %[2]s, or Options.IDs none for a feature", c.title(i), option)
+			"the samples, Options.LeaveOut %[2]s, or Options.NoIDs for a feature", c.title(i), option)
 	case c.header != nil && slices.Contains(resultNames, strings.ToLower(c.header[i])):
 		return fmt.Errorf("has %s, which may be the result of an earlier fit: give Options.Labels %s to compare with it, or "+
 			"Options.LeaveOut %[2]s", c.title(i), option)
@@ -393,7 +393,7 @@ func (c *csvFile) texts(column int) ([]string, error) {
 	err := c.eachOf(column, func(line int, f []byte) error {
 		if isMissing(f) && !c.o.someMissing {
 			return fmt.Errorf("has no value in line %d, %s (%q): fill it in, or take the line out; if the column has the "+
-				"classes, Options.Labels none reads no classes", line, c.title(column), f)
+				"classes, Options.NoLabels reads no classes", line, c.title(column), f)
 		}
 		if isMissing(f) {
 			if strings.EqualFold(string(f), "none") {
@@ -423,39 +423,29 @@ type TableView struct {
 	Columns []string
 }
 
-// tableViews makes the views of the options from the columns of the file.
+// tableViews makes the views of the options from the columns of the file. One of several files may lack views; all columns of
+// a file that has none of them are one view.
 func (c *csvFile) tableViews() error {
+	c.s.lacking = map[string]error{}
 	used := make([]bool, c.fields)
 	for k := range c.o.Table {
 		t := &c.o.Table[k]
-		var features []csvFeature
-		in := make([]bool, c.fields)
-		for _, part := range t.Columns {
-			some, err := c.of(part, func(i int) bool { return i == c.roles.label || i == c.roles.id })
-			if err != nil {
-				return fmt.Errorf("%w; view %s (Options.Table) needs it", err, t.Name)
-			}
-			for _, i := range some {
-				if in[i] {
-					continue
-				}
-				in[i] = true
-				for _, f := range c.roles.features {
-					if f.column == i {
-						features = append(features, f)
-						used[i] = true
-					}
-				}
-				if !used[i] && !isPattern(part) {
-					return fmt.Errorf("has no feature in %s, which is %s; view %s (Options.Table) needs it",
-						c.columnName(i), c.roleOf(i), t.Name)
-				}
-			}
+		if c.o.several && c.lacks(t.Columns) {
+			c.s.lacking[t.Name] = fmt.Errorf("has no column %s, but %s", strings.Join(t.Columns, ","), c.listing())
+			continue
+		}
+		features, err := c.featuresOf(t, used)
+		if err != nil {
+			return fmt.Errorf("%w; view %s (Options.Table) needs it", err, t.Name)
 		}
 		if len(features) == 0 {
 			return fmt.Errorf("has no column for view %s (Options.Table), but %s", t.Name, c.listing())
 		}
 		c.s.vars = append(c.s.vars, c.matrix(t.Name, features))
+	}
+	if len(c.s.lacking) == len(c.o.Table) {
+		c.wholeView()
+		return nil
 	}
 	var rest []string
 	for _, f := range c.roles.features {
@@ -469,6 +459,33 @@ func (c *csvFile) tableViews() error {
 	}
 	c.s.refused = nil // texts are in no view, which the columns that are left say
 	return nil
+}
+
+// featuresOf returns the features in the columns of a view, and marks these columns in used.
+func (c *csvFile) featuresOf(t *TableView, used []bool) (features []csvFeature, err error) {
+	in := make([]bool, c.fields)
+	for _, part := range t.Columns {
+		some, err := c.of(part, func(i int) bool { return i == c.roles.label || i == c.roles.id })
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range some {
+			if in[i] {
+				continue
+			}
+			in[i] = true
+			for _, f := range c.roles.features {
+				if f.column == i {
+					features = append(features, f)
+					used[i] = true
+				}
+			}
+			if !used[i] && !isPattern(part) {
+				return nil, fmt.Errorf("has no feature in %s, which is %s", c.columnName(i), c.roleOf(i))
+			}
+		}
+	}
+	return features, nil
 }
 
 func (c *csvFile) roleOf(i int) string {

@@ -171,8 +171,8 @@ func (c *csvFile) checkOtherIDs(taken []bool) error {
 
 // maySay is the error that something in a file of labels may name the samples.
 func maySay(what, option string) error {
-	return fmt.Errorf("has different values in %s, which may name the samples: give Options.IDs %s if they do, or Options.IDs "+
-		"none if the rows are in the order of the data", what, option)
+	return fmt.Errorf("has different values in %s, which may name the samples: give Options.IDs %s if they do, or "+
+		"Options.NoIDs if the rows are in the order of the data", what, option)
 }
 
 // checkOtherArrays does the same for a file of arrays.
@@ -198,15 +198,15 @@ func (c *csvFile) checkID(column int, asked bool) error {
 	at := c.title(column)
 	return c.eachOf(column, func(line int, f []byte) error {
 		if isMissing(f) {
-			return fmt.Errorf("has no id in line %d, %s; correct it, or give Options.IDs none", line, at)
+			return fmt.Errorf("has no id in line %d, %s; correct it, or give Options.NoIDs", line, at)
 		}
 		if x, ok := c.parse(slices.Clone(f)); ok && x != math.Trunc(x) && !asked {
-			return fmt.Errorf("has %s in line %d, %s: no id, but a measurement; give Options.IDs none, which leaves the "+
+			return fmt.Errorf("has %s in line %d, %s: no id, but a measurement; give Options.NoIDs, which leaves the "+
 				"column out, or rename it if it is a feature", short(f), line, at)
 		}
 		if before, ok := first[string(f)]; ok {
 			return fmt.Errorf("has the id %s twice in %s, in lines %d and %d; ids must all be different: correct them, or give "+
-				"Options.IDs none or the column that names the samples", short(f), at, before, line)
+				"Options.NoIDs or the column that names the samples", short(f), at, before, line)
 		}
 		first[string(f)] = line
 		return c.lim.Take("ids", textBytes+int64(len(f)))
@@ -278,10 +278,10 @@ func (v *variable) readIDs(lim *limits) (ids []string, err error) {
 	for i, id := range ids {
 		if before, ok := seen[id]; ok {
 			return nil, v.errorf("has the id %s twice, for samples %d and %d (from 0); ids are all different: mend them, or "+
-				"give Options.IDs none", id, before, i)
+				"give Options.NoIDs", id, before, i)
 		}
 		if id == "" {
-			return nil, v.errorf("has no id for sample %d (from 0); correct it, or give Options.IDs none", i)
+			return nil, v.errorf("has no id for sample %d (from 0); correct it, or give Options.NoIDs", i)
 		}
 		seen[id] = i
 	}

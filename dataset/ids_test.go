@@ -90,10 +90,10 @@ func TestIDColumns(t *testing.T) {
 		}
 	}
 	for text, words := range map[string][]string{
-		"id,a\n7,1\n7,2\n":                                 {"id 7 twice", "lines 2 and 3", "Options.IDs none"},
+		"id,a\n7,1\n7,2\n":                                 {"id 7 twice", "lines 2 and 3", "Options.NoIDs"},
 		"patient_id,a\n7,1\n7,2\n":                         {"id 7 twice", "patient_id"},
 		"id,a\n7,1\n,2\n":                                  {"no id in line 3"},
-		"Id,a\n0.5,1\n0.7,2\n":                             {"has 0.5 in line 2, column Id", "Options.IDs none"},
+		"Id,a\n0.5,1\n0.7,2\n":                             {"has 0.5 in line 2, column Id", "Options.NoIDs"},
 		"sample_id,replicate_id,a\n1,1,5\n2,1,6\n3,2,7\n":  {"several columns", "sample_id, replicate_id", "Options.IDs"},
 		"who,a\nann,1\nbob,2\ncyd,3\n":                     {"texts in column who", "Options.IDs who"},
 		"id,ID,a\nx,1,1\ny,2,2\n":                          {"several columns", "id, ID"},
@@ -176,7 +176,7 @@ func TestJoinErrors(t *testing.T) {
 	wantError(t, err, "b.csv", "id p3 twice")
 	_, err = Open(context.Background(), write(t, "a.csv", a, "b.csv", "id,w\np3,30\np1,10\np2,20\n", "c.csv",
 		"z\n1\n2\n3\n"), Options{})
-	wantError(t, err, "c.csv has none", "has ids in column id", "Options.IDs none")
+	wantError(t, err, "c.csv has none", "has ids in column id", "Options.NoIDs")
 	_, err = Open(context.Background(), write(t, "a.csv", a, "labels.csv", "id,kind\np1,k\np2,l\n"), Options{})
 	wantError(t, err, "labels.csv", "lacks 1 of the 3", "p3")
 	// Rows of no sample, as many rows as samples or not: the report lists them beside the error of this file or another.

@@ -123,7 +123,7 @@ func TestJoinsOfAllForms(t *testing.T) {
 							t.Errorf("%s: %s %s, %s %s: wrong rows in one order", join, formA, orderA, formB, orderB)
 						case err != nil && (known || byPlace):
 							t.Errorf("%s: %s %s, %s %s: %v", join, formA, orderA, formB, orderB, err)
-						case err != nil && !strings.Contains(err.Error(), "Options.IDs none") && join != "alone":
+						case err != nil && !strings.Contains(err.Error(), "Options.NoIDs") && join != "alone":
 							t.Errorf("%s: %s %s, %s %s: no cure in %v", join, formA, orderA, formB, orderB, err)
 						}
 					}
@@ -207,7 +207,7 @@ func TestOtherNamesBesideLabels(t *testing.T) {
 			}
 			labels := write(t, "l.csv", text)[0]
 			_, err := Open(context.Background(), data, Options{LabelsFile: labels})
-			wantError(t, err, "l.csv", "column "+name, "Options.IDs "+name, "Options.IDs none")
+			wantError(t, err, "l.csv", "column "+name, "Options.IDs "+name, "Options.NoIDs")
 			s, err := Open(context.Background(), data, Options{LabelsFile: labels, NoIDs: true})
 			if err != nil || s.Labels[1] != 0 {
 				t.Errorf("%s, %s: %v", name, form, err)
@@ -227,5 +227,5 @@ func TestOtherNamesBesideLabels(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Open(context.Background(), data, Options{LabelsFile: path})
-	wantError(t, err, "l.npz", "order", "Options.IDs none")
+	wantError(t, err, "l.npz", "order", "Options.NoIDs")
 }

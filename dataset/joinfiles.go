@@ -38,7 +38,7 @@ func (p *plan) chooseIDs() error {
 func (p *plan) idsOf(s *source) (*variable, error) {
 	for _, m := range s.modalities {
 		if m.ids = m.index; p.o.NoIDs {
-			return nil, fmt.Errorf("dataset: %s: is MuData, whose modalities are joined by ids: leave out Options.IDs none",
+			return nil, fmt.Errorf("dataset: %s: is MuData, whose modalities are joined by ids: leave out Options.NoIDs",
 				s.path)
 		}
 	}
@@ -103,7 +103,7 @@ func mismatch(path, column, other string) error {
 	if column != "" {
 		in = " in " + titleOfName(column)
 	}
-	return fmt.Errorf("dataset: %s: has ids%s, and %s has none: add ids to the other file, or give Options.IDs none if the "+
+	return fmt.Errorf("dataset: %s: has ids%s, and %s has none: add ids to the other file, or give Options.NoIDs if the "+
 		"rows of all files are in the same order", path, in, other)
 }
 
@@ -204,7 +204,7 @@ func (p *plan) mayBePlaces(s *source, what string) error {
 		return nil
 	}
 	return fmt.Errorf("dataset: %s: %s, and its ids in %s count its rows: give Options.IDs %s if they name the samples, "+
-		"Options.IDs none if the rows of all files are in the same order", s.path, what, titleOfName(s.ids.name),
+		"Options.NoIDs if the rows of all files are in the same order", s.path, what, titleOfName(s.ids.name),
 		strings.TrimPrefix(s.ids.name, "column "))
 }
 
@@ -216,7 +216,7 @@ func (p *plan) checkLack(s *source, j *join, lack []int) error {
 	}
 	if held == len(j.ids) {
 		return fmt.Errorf("dataset: %s: no id is in two files (it lacks %s): write the ids in the same way in all files, or "+
-			"put parts of one table into one file. Options.IDs none matches rows by their places", s.path, j.names(lack))
+			"put parts of one table into one file. Options.NoIDs matches rows by their places", s.path, j.names(lack))
 	}
 	if (p.o.MissingRows || p.mask != nil || s.of != nil) && p.holdsView(s) && !p.givesLabels(s) {
 		if s.of != nil || p.mask != nil || len(s.idList) < 3 {
@@ -226,12 +226,12 @@ func (p *plan) checkLack(s *source, j *join, lack []int) error {
 	}
 	cure := "add them, or give Options.MissingRows if these samples lack its views"
 	if p.givesLabels(s) {
-		cure = "add them, or give Options.Labels none"
+		cure = "add them, or give Options.NoLabels"
 	}
 	if s.role == roleMask {
 		cure = "add them with 0 and 1 for each view"
 	}
-	return fmt.Errorf("dataset: %s: lacks %d of the %d samples that the files have, for example %s; %s. Options.IDs none "+
+	return fmt.Errorf("dataset: %s: lacks %d of the %d samples that the files have, for example %s; %s. Options.NoIDs "+
 		"matches rows by their places", s.path, len(lack), len(j.ids), j.names(lack), cure)
 }
 

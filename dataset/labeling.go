@@ -170,7 +170,7 @@ func (l *Labeling) Common(other *Labeling) (a, b *Labeling, by string, err error
 		if x, all := pair[0], len(pair[1].IDs); shared < all && countsRows(x.IDs) && !x.asked {
 			none := ""
 			if len(x.IDs) == all {
-				none = ", Options.IDs none if the rows are in the same order"
+				none = ", Options.NoIDs if the rows are in the same order"
 			}
 			return nil, nil, "", fmt.Errorf("dataset: %s: lacks %d of the %d samples of %s, and its ids in %s "+
 				"count its rows: give Options.IDs %s if they name the samples%s", x.Path, all-shared, all, pair[1].Path,

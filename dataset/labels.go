@@ -160,7 +160,7 @@ func readLabels(v *variable, n int, lim *limits) ([]int, []string, error) {
 func readAllLabels(v *variable, n int, lim *limits) ([]int, []string, error) {
 	labels, names, err := readLabels(v, n, lim)
 	if i := slices.Index(labels, -1); i >= 0 {
-		err = v.errorf("has no label for sample %d (from 0): add it, or give Options.Labels none and the labels of some samples "+
+		err = v.errorf("has no label for sample %d (from 0): add it, or give Options.NoLabels and the labels of some samples "+
 			"as Config.Known", i)
 	}
 	return labels, names, err

@@ -37,7 +37,11 @@ func (p *plan) accountFor(v *variable, used map[*variable]bool) error {
 	}
 	why, err := p.whyLeft(v)
 	if err == nil {
-		p.left = append(p.left, Omission{v.file, v.name + " (" + v.shapeString() + " " + v.class + ")", why})
+		what := v.name + " (" + v.shapeString() + " " + v.class + ")"
+		if v.fromTable && v.class == "column" {
+			what = "column " + v.name
+		}
+		p.left = append(p.left, Omission{v.file, what, why})
 	}
 	return err
 }
@@ -77,7 +81,7 @@ func (p *plan) cellOfTexts(v *variable) error {
 	case len(v.cells) != p.n:
 	case slices.Contains(labelNames, strings.ToLower(v.name)) && p.labels == nil && !p.o.NoLabels:
 		return v.errorf("is a cell of %d elements, which cannot be read as labels: in MATLAB, save grp2idx(%s) or "+
-			"double(categorical(%[2]s)); or give Options.Labels none", len(v.cells), v.name)
+			"double(categorical(%[2]s)); or give Options.NoLabels", len(v.cells), v.name)
 	case namesIDs(v.name) && !p.o.NoIDs:
 		return v.errorf("is a cell of %d elements, which cannot be read as ids: save numbers, or a table with a column of ids; "+
 			"or give Options.LeaveOut %s", len(v.cells), v.name)
@@ -176,7 +180,7 @@ func (p *plan) whyUnreadLeft(v *variable) (why string, err error) {
 		return "", v.unreadView(v.note)
 	case isTextClass(v.class) && slices.Contains(labelNames, strings.ToLower(v.name)) && p.labels == nil && !p.o.NoLabels:
 		return "", v.errorf("(%s %s) cannot be read as labels: save the classes as numbers, or give "+
-			"Options.Labels none", v.shapeString(), v.class)
+			"Options.NoLabels", v.shapeString(), v.class)
 	}
 	return v.note, nil
 }

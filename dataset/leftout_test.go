@@ -211,7 +211,7 @@ func TestTextsLeftOutOnce(t *testing.T) {
 	s := mustRead(t, "t.csv", []byte("a,b,note\n1,2,x\n3,4,y\n5,7,x\n"), Options{
 		Table: []TableView{{Name: "v", Columns: []string{"a", "b"}}}, NoLabels: true,
 	})
-	if len(s.Reading.LeftOut) != 1 || !strings.HasPrefix(s.Reading.LeftOut[0].What, "note ") {
+	if len(s.Reading.LeftOut) != 1 || !strings.HasPrefix(s.Reading.LeftOut[0].What, "column note") {
 		t.Errorf("left out: %+v", s.Reading.LeftOut)
 	}
 }

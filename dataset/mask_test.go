@@ -42,7 +42,7 @@ func TestMaskFile(t *testing.T) {
 		"ids that lack a sample": {views: named, mask: "id,ids,idsB\nr,0,1\np,1,1\n",
 			words: []string{"mask.csv: lacks 1 of the 3 samples", "q", "add them with 0 and 1"}},
 		"ids that the data do not have": {views: plain, mask: "id,ids,idsB\np,1,1\nq,1,0\nr,0,1\n",
-			words: []string{"mask.csv: has ids in column id, and ", "ids.csv has none", "Options.IDs none"}},
+			words: []string{"mask.csv: has ids in column id, and ", "ids.csv has none", "Options.NoIDs"}},
 		"those left out": {views: plain, mask: "id,ids,idsB\np,1,1\nq,1,0\nr,0,1\n", o: Options{LeaveOut: []string{"id"}}},
 		"ids not wanted": {views: plain, mask: "id,ids,idsB\np,1,1\nq,1,0\nr,0,1\n", o: Options{NoIDs: true}},
 		"counted rows":   {views: plain, mask: ",ids,idsB\n0,1,1\n1,1,0\n2,0,1\n", note: "its ids are row numbers"},

@@ -159,6 +159,7 @@ func (p *plan) prepare(paths []string) error {
 	p.name = baseName(strings.TrimRight(paths[0], `/\`))
 	p.left = append(p.left, files.left...)
 	var wrong []error
+	p.o.several = len(files.files) > 1
 	for _, f := range files.files {
 		as := roleData
 		if len(files.files) > 1 {
@@ -217,8 +218,8 @@ func (p *plan) choose() error {
 	for _, s := range p.sources {
 		p.notes = append(p.notes, s.notes...)
 	}
-	for _, step := range []func() error{p.chooseLabels, p.turnProved, p.checkShared, p.checkColumns, p.checkParts, p.chooseIDs,
-		p.chooseMask, p.chooseViews, p.joinFiles, p.settle, p.splitColumns, p.checkTable, p.orderMask, p.account} {
+	for _, step := range []func() error{p.checkLacking, p.chooseLabels, p.turnProved, p.checkShared, p.checkColumns, p.checkParts,
+		p.chooseIDs, p.chooseMask, p.chooseViews, p.joinFiles, p.settle, p.splitColumns, p.checkTable, p.orderMask, p.account} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -245,6 +246,31 @@ func (p *plan) noteSources() {
 			p.of[v] = p.of[v.whole]
 		}
 	}
+}
+
+// checkLacking is an error if no table has a column of a view of the options, or several have while one lacks another view.
+func (p *plan) checkLacking() error {
+	for _, t := range p.o.Table {
+		var without []error
+		var with []string
+		partly := false
+		for _, s := range p.sources[:p.data] {
+			partly = partly || len(s.lacking) > 0
+			if err := s.lacking[t.Name]; err != nil {
+				without = append(without, named(s.path, fmt.Errorf("%w; view %s (Options.Table) needs it", err, t.Name)))
+			} else if s.lacking != nil {
+				with = append(with, s.path)
+			}
+		}
+		switch {
+		case len(with) == 0 && len(without) > 0:
+			return joined(without[:min(len(without), mostWrong)])
+		case len(with) > 1 && partly:
+			return fmt.Errorf("dataset: %s have columns of view %s (Options.Table): name columns that only one file has",
+				strings.Join(with, " and "), t.Name)
+		}
+	}
+	return nil
 }
 
 // checkTable looks for the views of the options in the tables.

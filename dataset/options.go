@@ -32,7 +32,7 @@ type Options struct {
 	// NoIDs ignores ids: the rows of several files are matched by their places.
 	NoIDs bool
 	// Table makes several views of the columns of a CSV file, or of the only matrix in a file of arrays (see Views). Columns
-	// that are in none of these views are left out.
+	// that are in none of these views are left out. Of several CSV files, one that has no column of these views is one view.
 	Table []TableView
 	// OneHot names columns of texts in a CSV file. Each text in such a column becomes a feature of 0 and 1. A pattern matches
 	// columns of texts only.
@@ -86,6 +86,7 @@ type Options struct {
 	// a time, but not always on the goroutine of the caller. An error ends the reading.
 	Progress func(bytes int64) error
 
+	several     bool            // several files are read
 	ctx         context.Context // ends the reading; nil: never
 	someMissing bool            // texts of a table may be missing: they are read as "". ids are checked before
 }

@@ -41,8 +41,8 @@ func (p *plan) checkShared() error {
 			} else if looked++; looked <= mostShared && at.of != s && at.of.text.checkID(at.number, false) == nil &&
 				s.text.checkID(i, false) == nil {
 				return fmt.Errorf("dataset: %s and %s have the column %s with a different value in each row: give "+
-					"Options.IDs %[3]s if it names the samples, Options.LeaveOut %[3]s if it is no feature, or Options.IDs "+
-					"none if the rows are in the same order", at.of.path, s.path, name)
+					"Options.IDs %[3]s if it names the samples, Options.LeaveOut %[3]s if it is no feature, or "+
+					"Options.NoIDs if the rows are in the same order", at.of.path, s.path, name)
 			}
 		}
 	}
@@ -74,7 +74,7 @@ func (p *plan) checkParts() error {
 		key := strings.Join(names, "\x00")
 		if other := seen[key]; other != nil {
 			return fmt.Errorf("dataset: %s has the same columns as %s (%s), and neither has ids. Put parts of one table into "+
-				"one file; if they are views whose row i is the same sample, give Options.IDs none; if the columns are the "+
+				"one file; if they are views whose row i is the same sample, give Options.NoIDs; if the columns are the "+
 				"samples, give Options.Orientation columns", s.path, other.path, someNames(names))
 		}
 		seen[key] = s

@@ -152,10 +152,10 @@ func (p *plan) warn(set *Set, named bool) {
 	case set.Labels == nil:
 	case classes == n && n > 2:
 		p.warnings = append(p.warnings, fmt.Sprintf("all %d labels are different: is %s a number to predict, or an id, and no "+
-			"class? Options.Labels names the classes, Options.Labels none leaves them out", n, p.labels[0].origin()))
+			"class? Options.Labels names the classes, Options.NoLabels leaves them out", n, p.labels[0].origin()))
 	case classes > 2 && 10*classes > n && !named:
 		p.warnings = append(p.warnings, fmt.Sprintf("%d classes for %d samples: does %s give the classes? Options.Labels names "+
-			"them, Options.Labels none leaves them out", classes, n, p.labels[0].origin()))
+			"them, Options.NoLabels leaves them out", classes, n, p.labels[0].origin()))
 	case classes == 1:
 		p.warnings = append(p.warnings, fmt.Sprintf("all labels are %s", set.LabelNames[0]))
 	}

@@ -108,7 +108,7 @@ func TestNothingInSilence(t *testing.T) {
 			[]string{"id ", "cannot be read as ids"}},
 		"turned.npz": {npzBytes(t, false, x, Array{"c", nil, []int{1, 2}}),
 			[]string{"c ", "each column of X0", "Options.Orientation"}},
-		"wdbc.csv":   {numbered(20), []string{"column 0", "beside decimals", "Options.IDs none"}},
+		"wdbc.csv":   {numbered(20), []string{"column 0", "beside decimals", "Options.NoIDs"}},
 		"mask.mat":   {mat(matrix("mask", 4, 3)), []string{"mask"}},
 		"status.npz": {npzBytes(t, false, x, Array{"MissingStatus", []int{4, 1}, []int{1, 1, 0, 1}}), []string{"MissingStatus"}},
 		"named.npz": {npzBytes(t, false, Array{"arr_0", []int{4, 2}, x.Data}, Array{"arr_1", []int{4, 2}, x.Data}),
@@ -196,7 +196,7 @@ func TestEnumerations(t *testing.T) {
 func TestPartsOfATable(t *testing.T) {
 	parts := tables(t, "a,b\n1,2\n3,4\n", "a,b\n5,6\n9,8\n")
 	_, err := Open(t.Context(), parts, Options{})
-	wantError(t, err, "has the same columns as", "(a, b)", "Options.IDs none", "Options.Orientation columns")
+	wantError(t, err, "has the same columns as", "(a, b)", "Options.NoIDs", "Options.Orientation columns")
 	_, err = OpenRows(t.Context(), parts, Options{Scratch: t.TempDir()})
 	wantError(t, err, "has the same columns as")
 	for _, o := range []Options{{NoIDs: true}, {Orientation: RowsAreSamples}} {

@@ -49,8 +49,9 @@ type tableSource struct {
 
 	table     *columns
 	text      *csvFile
-	csvLabels *variable // the column that gives the classes
-	parts     []*source // its files, if it has several
+	csvLabels *variable        // the column that gives the classes
+	lacking   map[string]error // the views of Options.Table that it has no column of; nil: the options name none
+	parts     []*source        // its files, if it has several
 }
 
 // role is the purpose for which a file is given.

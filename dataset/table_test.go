@@ -1,7 +1,10 @@
 package dataset
 
 import (
+	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -53,6 +56,49 @@ func TestTable(t *testing.T) {
 		{[]TableView{view("", "c1")}, []string{"no name"}},
 	} {
 		_, err := read("t.csv", []byte(text), Options{Table: c.table})
+		wantError(t, err, c.words...)
+	}
+}
+
+// TestTableOfSeveralFiles: views of the columns of one file, beside files that have none of these columns.
+func TestTableOfSeveralFiles(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		name = filepath.Join(dir, name)
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	products := file("products.csv", "id,name,i1,i2,t1\np1,hat,1,2,3\np2,bag,4,5,6\n")
+	sales := file("sales.csv", "id,jan,feb\np2,7,8\np1,9,10\n")
+	texts := file("texts.csv", "id,who\np1,a\np2,b\n")
+	other := file("other.csv", "id,i1,z\np1,1,2\np2,3,4\n")
+	table := []TableView{{"img", []string{"i[0-9]"}}, {"txt", []string{"t1"}}}
+	s, err := Open(context.Background(), []string{products, sales}, Options{Table: table})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i := range s.Views {
+		got = append(got, s.Views[i].Name+": "+values(&s.Views[i]))
+	}
+	if want := "img: 1 2|4 5, txt: 3|6, sales: 9 10|7 8"; strings.Join(got, ", ") != want {
+		t.Errorf("%s, want %s", strings.Join(got, ", "), want)
+	}
+	for _, c := range []struct {
+		files []string
+		table []TableView
+		words []string
+	}{
+		{[]string{products, sales}, []TableView{{"img", []string{"img_*", "image"}}}, []string{
+			"products.csv: has no column img_*,image",
+			"sales.csv: has no column img_*,image", "view img"}},
+		{[]string{products, sales}, []TableView{{"img", []string{"i1", "jan"}}}, []string{"products.csv: has no column jan"}},
+		{[]string{products, texts}, table, []string{"texts.csv", "texts in column who", "Options.LeaveOut"}},
+		{[]string{products, other}, table, []string{"products.csv and ", "other.csv have columns of view img", "only one file"}},
+	} {
+		_, err := Open(context.Background(), c.files, Options{Table: c.table})
 		wantError(t, err, c.words...)
 	}
 }

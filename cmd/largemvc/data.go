@@ -60,8 +60,8 @@ func (o *dataOptions) dataFlags(f *flags) {
 		"cell; in AnnData give\npaths (X,layers/counts,mod/rna/X). By default the usual names")
 	f.value(tableViews{&o.table}, "view", "`NAME=COLUMNS`: a view made of some columns of a CSV file, or of the only matrix of "+
 		"another file. -views selects\nthat matrix. Repeat -view for each view. COLUMNS are separated by commas: names, "+
-		"ranges (c1-c40), patterns\n(shape_*), or numbers from 0 if they have no names. By default all columns of a file are "+
-		"one view")
+		"ranges (c1-c40), patterns\n(shape_*), or numbers from 0 if they have no names. By default, and in a file with "+
+		"none of these\ncolumns, all columns are one view")
 	f.string(&o.leaveOut, "leave-out", "`NAMES` of variables, columns or files of a folder that are not read, separated by "+
 		"commas; patterns are allowed. A\nmodel leaves them out of new samples too. By default, content that is not "+
 		"understood is an error")

@@ -65,6 +65,7 @@ func TestFeatureNames(t *testing.T) {
 		{renamed, "-match-features", "", `no feature named "f2"`},
 		{turned, "-match-features", "put in the order of the model", ""},
 		{more, "", "", "1 feature that the model does not have (extra): give -match-features"},
+		{more, "-view v=* -view w=extra", "", "2 views, the training had 1: plain ("},
 		{more, "-match-features", "left out: 1 feature that the model does not have: extra", ""},
 		{bare, "-labels 12", "the features of bare have no names", ""},
 		{bare, "-labels 12 -match-features", "", "the features of bare have no names"},

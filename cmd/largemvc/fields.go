@@ -19,6 +19,7 @@ var fieldFlags = map[string]string{
 	"Config.Machine.Comm": "mpi", "Config.StartLabels": "start", "Config.Known": "known",
 
 	"Options.Views": "views", "Options.Labels": "labels", "Options.LeaveOut": "leave-out", "Options.IDs": "id",
+	"Options.NoLabels": "labels none", "Options.NoIDs": "id none",
 	"Options.Table": "view", "Options.OneHot": "one-hot", "Options.Decimal": "decimal", "Options.Header": "header",
 	"Options.Orientation": "orientation", "Options.Triplets": "triplets", "Options.MissingRows": "missing-rows",
 	"Options.Impute": "impute", "Options.Transform": "transform",

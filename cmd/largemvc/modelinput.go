@@ -76,7 +76,10 @@ func (o *modelOptions) readModel(ctx context.Context, bar *progress.Bar) (*large
 	if len(o.leftOut) > 0 {
 		set.Reading.Notes = append(set.Reading.Notes, "the training left out "+strings.Join(o.leftOut, ", "))
 	}
-	if err := matchFeatures(model, set, o.match); err != nil {
+	if len(set.Views) == len(model.Dims()) { // else the prediction lists the views of the model
+		err = matchFeatures(model, set, o.match)
+	}
+	if err != nil {
 		return nil, nil, err
 	}
 	if by != nil {

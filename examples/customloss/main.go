@@ -1,5 +1,5 @@
-// Command customloss adds a term of its own to the loss: the entropy of softmax(H), row by row, which asks each sample to
-// choose a cluster. First by Config.ExtraLoss, then on a graph of its own.
+// Command customloss adds a custom term to the loss: the entropy of softmax(H), row by row. It is low if each sample belongs to
+// one cluster. The program adds it by Config.ExtraLoss, then on a Gorgonia graph that it runs itself.
 package main
 
 import (
@@ -94,7 +94,8 @@ func onGraph(w io.Writer, x []*mat.Dense, start largemvc.StartPoint, epochs int)
 			vm.Reset()
 		}
 	}
-	fmt.Fprintf(w, "on a graph: loss %.4f → %.4f, of which entropy %.4f\n", first, cost.Value().Data(), extra.Value().Data())
-	_, err = fmt.Fprintln(w, "A term of your own is trained with the loss, in Fit and on a graph that you run yourself.")
+	fmt.Fprintf(w, "on a graph, views as they are: loss %.4f → %.4f with the entropy term %.4f\n",
+		first, cost.Value().Data(), extra.Value().Data())
+	_, err = fmt.Fprintln(w, "A custom term is trained with the loss, in Fit and on a graph that you run yourself.")
 	return err
 }

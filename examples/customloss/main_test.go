@@ -29,7 +29,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("no sentence at the end:\n%s", out.String())
 	}
 	var share float64
-	_, rest, _ := strings.Cut(out.String(), "of which entropy ")
+	_, rest, _ := strings.Cut(out.String(), "with the entropy term ")
 	if _, err := fmt.Sscan(rest, &share); err != nil || !(share > 0 && share <= 0.1*math.Log(4)) {
 		t.Errorf("the entropy times 0.1 is %v (%v)", share, err)
 	}

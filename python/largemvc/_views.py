@@ -109,6 +109,8 @@ def read(views: Any, names: Sequence[str] | None = None, dims: Sequence[int] | N
 
     names and dims are the names of the views of the training and their numbers of features, both None in a training.
     """
+    if isinstance(views, (str, os.PathLike)):
+        raise TypeError(f"views is the path {str(views)!r}; read the file first, for example with pandas.read_csv or numpy.load")
     lead, first = None, 0  # the ids whose order the samples have, and the view that has them
     if isinstance(getattr(views, "mod", None), Mapping):  # MuData
         lead, views = list(views.obs_names), views.mod

@@ -138,6 +138,11 @@ class Fit(Case):
         with self.assertRaisesRegex(ValueError, "no classes"):
             self.model().predict_class([self.a, self.b])
 
+    def test_a_path_is_no_view(self):
+        for path in ("a.csv", Path("a.csv")):
+            with self.assertRaisesRegex(TypeError, "views is the path 'a.csv'; read the file first"):
+                self.model(path)
+
     def test_labels_are_joined_or_refused(self):
         ids = pd.Index([f"s{i}" for i in range(N)])
         frames = [pd.DataFrame(x, index=ids) for x in (self.a, self.b)]

@@ -249,15 +249,13 @@ func overSets(got [][][]scores, row int, of func(scores) float64) tables.Cell {
 const tableNotes = "The paper's figures measure something else than these: its code prints majority-mapped purity under " +
 	"the name ACC, at the epoch that the labels choose (see the published protocol below), and tunes L and m to every set. " +
 	"Here nothing is tuned to a set, for us or for the others. The constants of the default preset were chosen on public " +
-	"sets that may be among these (`studies/quality` names them): its figures are optimistic as far as they are."
+	"sets that may be among these (`studies/quality` names them): if they are, its figures are optimistic."
 
 func (s *study) tableCaption(kept int) string {
 	text := fmt.Sprintf("ACC of each set in %%, and the means of three measures over the sets; %s. ", textfile.Count(s.draws, "draw"))
-	text += fmt.Sprintf("*Time* is processor time, all threads together, in that of the trained paper preset: the geometric "+
-		"mean over the "+
-		"sets. NMI, ARI, seconds and deviations over the draws are in the data of each set. The default preset gave its "+
-		"start back, "+
-		"as it does where a test without labels finds the trained network no better, in %d of its %s. "+
+	text += fmt.Sprintf("*Time* is the processor time of all threads, divided by the time of the trained paper preset: the geometric "+
+		"mean over the sets. NMI, ARI, seconds and deviations over the draws are in the data of each set. The default preset "+
+		"returned its initial clusters, because training had not raised their score, in %d of its %s. "+
 		"**Best** and <u>second</u> of each column are marked; label-picked rows are out of that comparison. "+
 		"**Samples standardised** are methods with the standardisation of the paper preset in place of their own. AIMC needs "+
 		"columns of mean 0: its centres have norm 1, and all samples near a common mean get one of them. "+
