@@ -432,7 +432,7 @@ func (o *fitOptions) writeSample(ctx context.Context, in *input, c *largemvc.Clu
 		}
 	}
 	p := pageOptions(&some, o.data, in.readFor, progress.New(io.Discard, ""))
-	p.Seed, p.Workers = o.config.Seed, o.config.Machine.Workers
+	p.Seed, p.Workers, p.Start = o.config.Seed, o.config.Machine.Workers, o.startFile()
 	p.Facts = append(p.Facts, report.Fact{Name: "samples here", Value: fmt.Sprintf(
 		"%d of the %d of the fit, drawn at random, with the labels of the model", len(chosen), in.samples)})
 	for _, text := range newClassified(c.Classes, o.classNames, in.ids).lines() {
