@@ -142,7 +142,7 @@ func runFitMPI(ctx context.Context, o *fitOptions, stdout, stderr io.Writer) err
 			return err
 		}
 		if early != nil {
-			o.keepFiles(stderr)
+			o.keepFiles(result, stderr)
 		}
 		if err := in.closing(o.writeRank(ctx, w, in, result, early != nil, stdout)); err != nil {
 			return err
