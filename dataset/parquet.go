@@ -43,6 +43,9 @@ func (s *source) listTable(t *columnar.Table, o *Options, lim *limits) error {
 	s.format, s.csv = "Parquet", true
 	c := &csvFile{s: s, o: o, lim: lim, records: t.Rows, firstLine: 1, firstText: map[int]csvPlace{}}
 	c.header, c.index = []string{}, t.Index
+	if t.Range != nil {
+		c.header, c.typed, c.index = []string{t.Range.Name}, []columnar.Column{*t.Range}, []string{t.Range.Name}
+	}
 	var lists []*variable
 	for _, column := range t.Columns {
 		switch {
@@ -73,6 +76,7 @@ func (s *source) listTable(t *columnar.Table, o *Options, lim *limits) error {
 	if err := c.assign(); err != nil {
 		return err
 	}
+	s.ranged = t.Range != nil && c.roles.id == 0
 	err := c.variables()
 	for _, v := range lists {
 		if o.leavesOut(v.name) {
