@@ -19,13 +19,13 @@ func (s *source) nameFeatures(views []*variable, o *Options) error {
 			continue
 		}
 		for _, v := range views {
-			_, cols, _ := v.shape2()
 			if v.file != names.file || v.name != of || v.names != nil {
 				continue
 			}
+			_, cols, _ := v.shape2()
 			if n, vector := names.vectorLen(); !vector || n != cols {
-				return names.errorf("holds names of the shape %s, and %s has %d features: save a name for each, or give Options.LeaveOut %s",
-					names.shapeString(), of, cols, names.name)
+				return names.errorf("holds names of the shape %s, and %s has %d features: save a name for each, or give "+
+					"Options.LeaveOut %s", names.shapeString(), of, cols, names.name)
 			}
 			v.names, v.namedBy = names.strings, names
 		}

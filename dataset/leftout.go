@@ -147,7 +147,7 @@ func (p *plan) whyLeft(v *variable) (why string, err error) {
 		return p.whyTextsLeft(v), nil
 	case v.kind == other:
 		return p.whyUnreadLeft(v)
-	case slices.Contains(labelNames, name) && p.marksClasses(v):
+	case p.marksClasses(v):
 		return "no option asks for these classes", nil
 	case slices.Contains(maskNames, name):
 		return "a mask that is not used", nil
@@ -155,11 +155,12 @@ func (p *plan) whyLeft(v *variable) (why string, err error) {
 	return p.whyArrayLeft(v)
 }
 
-// marksClasses reports whether an array may be labels: a vector, or a matrix that marks one class for each sample.
+// marksClasses reports whether an array with a name of labels may be labels: a vector, or a matrix that marks one class for each
+// sample.
 func (p *plan) marksClasses(v *variable) bool {
 	rows, cols, ok := v.shape2()
-	if !ok || rows == 1 || cols == 1 {
-		return ok
+	if named := slices.Contains(labelNames, strings.ToLower(v.name)); !named || !ok || rows == 1 || cols == 1 {
+		return named && ok
 	}
 	defer p.lim.Reset(p.lim.Used())
 	_, _, err := readIndicators(v, rows, cols, p.n, p.lim)

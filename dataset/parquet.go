@@ -73,10 +73,9 @@ func (s *source) listTable(t *columnar.Table, o *Options, lim *limits) error {
 		}
 	}
 	s.table, s.text = &c.columns, c
-	if err := c.assign(); err != nil {
+	if err := c.assignTyped(t); err != nil {
 		return err
 	}
-	s.ranged = t.Range != nil && c.roles.id == 0
 	err := c.variables()
 	for _, v := range lists {
 		if o.leavesOut(v.name) {
@@ -85,6 +84,13 @@ func (s *source) listTable(t *columnar.Table, o *Options, lim *limits) error {
 		}
 		s.vars = append(s.vars, v)
 	}
+	return err
+}
+
+// assignTyped assigns the roles of the columns and notes whether the ids are a range.
+func (c *csvFile) assignTyped(t *columnar.Table) error {
+	err := c.assign()
+	c.s.ranged = t.Range != nil && c.roles.id == 0
 	return err
 }
 

@@ -41,8 +41,7 @@ func TestPageSays(t *testing.T) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
-	for _, never := range []string{"<img", "onerror=\"", "http://example.com/x.png\" on", "ZgotmplZ", "<no value>", "NaN", "%!",
-		": 1 samples"} {
+	for _, never := range []string{"<img", "onerror=\"", "http://example.com/x.png\" on", "ZgotmplZ", "<no value>", "NaN", "%!"} {
 		if strings.Contains(shown(html), never) {
 			t.Errorf("the page has %q", never)
 		}
@@ -51,6 +50,15 @@ func TestPageSays(t *testing.T) {
 		if !strings.HasPrefix(refers[1], "data:text/csv;") {
 			t.Errorf("the page refers to %s", refers[1])
 		}
+	}
+}
+
+// TestOneSample: a bar of one sample has the singular.
+func TestOneSample(t *testing.T) {
+	f := fitSet(t, 30)
+	html := f.page(t, f.options)
+	if strings.Contains(html, ": 1 samples") || !strings.Contains(html, ": 1 sample<") {
+		t.Error("the page has no bar of 1 sample")
 	}
 }
 

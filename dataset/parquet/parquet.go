@@ -5,6 +5,7 @@
 package parquet
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -124,8 +125,8 @@ type span struct {
 
 // column returns a column of the numbers; nil if they are not one for each row.
 func (r span) column(rows int64) *columnar.Column {
-	last := r.Start + (rows-1)*r.Step
-	if r.Step == 0 || r.Step > 0 && (last >= r.Stop || last+r.Step < r.Stop) || r.Step < 0 && (last <= r.Stop || last+r.Step > r.Stop) {
+	sign := int64(cmp.Compare(r.Step, 0))
+	if r.Step == 0 || (r.Stop-r.Start+r.Step-sign)/r.Step != rows { // as many as range(start, stop, step) has
 		return nil
 	}
 	return &columnar.Column{Name: r.Name, Kind: columnar.Number, Class: "range", Floats: func(visit func([]float64) error) error {

@@ -176,7 +176,10 @@ func TestRanges(t *testing.T) {
 	for _, c := range []struct {
 		a, b int
 		want string
-	}{{0, 0, "neither has ids"}, {7, 7, ""}, {0, 1, "has ids"}, {1, 0, "has ids"}, {0, 7, "has ids"}, {7, 8, "lacks 1 of the 3 samples"}} {
+	}{
+		{0, 0, "neither has ids"}, {7, 7, ""}, {0, 1, "has ids"}, {1, 0, "has ids"}, {0, 7, "has ids"},
+		{7, 8, "lacks 1 of the 3 samples"},
+	} {
 		_, err := dataset.Open(context.Background(), []string{file(c.a), file(c.b)}, dataset.Options{})
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("ranges from %d and %d: %v, want %q", c.a, c.b, err, c.want)
