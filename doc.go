@@ -14,7 +14,7 @@
 //		largemvc.DenseView(n, 384, embeddings), // or a row-major slice, n×d_2
 //	}
 //	c, err := largemvc.Fit(ctx, views, largemvc.Config{Clusters: 10})
-//	// c.Labels[i] is the cluster of sample i, from 0; cluster 0 is the largest.
+//	// c.Labels[i] is the cluster of sample i, from 0; cluster 0 is the largest in the training.
 //	labels, err := c.Predict(ctx, newViews) // labels of new samples
 //
 // Row i of every view must be the same sample. A sample may lack views (View.WithPresent), but not all of them. The zero value

@@ -11,20 +11,26 @@ import (
 // featuresOf ends the name of the array that names the columns of another: X0.features those of X0.
 const featuresOf = ".features"
 
-// nameFeatures finds the arrays of texts that name the columns of views.
-func (s *source) nameFeatures(views []*variable) {
+// nameFeatures finds the arrays of texts that name the columns of views. Another number of names is an error.
+func (s *source) nameFeatures(views []*variable, o *Options) error {
 	for _, names := range s.vars {
 		of, ok := strings.CutSuffix(names.name, featuresOf)
-		if !ok || names.kind != text {
+		if !ok || names.kind != text || o.leavesOut(names.name) {
 			continue
 		}
 		for _, v := range views {
-			_, cols, _ := v.shape2()
-			if n, vector := names.vectorLen(); v.file == names.file && v.name == of && v.names == nil && vector && n == cols {
-				v.names, v.namedBy = names.strings, names
+			if v.file != names.file || v.name != of || v.names != nil {
+				continue
 			}
+			_, cols, _ := v.shape2()
+			if n, vector := names.vectorLen(); !vector || n != cols {
+				return names.errorf("holds names of the shape %s, and %s has %d features: save a name for each, or give "+
+					"Options.LeaveOut %s", names.shapeString(), of, cols, names.name)
+			}
+			v.names, v.namedBy = names.strings, names
 		}
 	}
+	return nil
 }
 
 // Arrange returns the view with its features in the order of names, for example those of a model. Features that are not in names

@@ -37,6 +37,16 @@ func TestArrange(t *testing.T) {
 	wantError(t, err, "no names")
 }
 
+// TestNumberOfNames: another number of names than of features is an error unless the names are left out.
+func TestNumberOfNames(t *testing.T) {
+	data := npzBytes(t, false, Array{"X0", []int{3, 2}, []float64{1, 2, 3, 4, 5, 6}}, Array{"X0.features", nil, []string{"a"}})
+	_, err := read("a.npz", data, Options{})
+	wantError(t, err, "X0.features holds names of the shape 1, and X0 has 2 features", "LeaveOut X0.features")
+	if s := mustRead(t, "a.npz", data, Options{LeaveOut: []string{"X0.features"}}); s.Views[0].Features != nil {
+		t.Error(s.Views[0].Features)
+	}
+}
+
 // TestNamesRoundTrip: ids and names of features survive a file of arrays.
 func TestNamesRoundTrip(t *testing.T) {
 	set := mustRead(t, "t.csv", []byte("id,größe,b,label\np1,1,2,k\np𝄞,3,4,l\np3,3,5,l\n"), Options{})

@@ -80,7 +80,7 @@ func (p *plan) joinFiles() error {
 	}
 	if len(without) > 0 {
 		for _, s := range with {
-			if !countsRows(s.idList) {
+			if !countsRows(s.idList) || s.ranged {
 				return mismatch(s.path, s.ids.name, without[0].path)
 			}
 		}

@@ -151,12 +151,24 @@ func (p *plan) whyLeft(v *variable) (why string, err error) {
 		return p.whyTextsLeft(v), nil
 	case v.kind == other:
 		return p.whyUnreadLeft(v)
-	case slices.Contains(labelNames, name):
+	case p.marksClasses(v):
 		return "no option asks for these classes", nil
 	case slices.Contains(maskNames, name):
 		return "a mask that is not used", nil
 	}
 	return p.whyArrayLeft(v)
+}
+
+// marksClasses reports whether an array with a name of labels may be labels: a vector, or a matrix that marks one class for each
+// sample.
+func (p *plan) marksClasses(v *variable) bool {
+	rows, cols, ok := v.shape2()
+	if named := slices.Contains(labelNames, strings.ToLower(v.name)); !named || !ok || rows == 1 || cols == 1 {
+		return named && ok
+	}
+	defer p.lim.Reset(p.lim.Used())
+	_, _, err := readIndicators(v, rows, cols, p.n, p.lim)
+	return err == nil
 }
 
 func (p *plan) whyTextsLeft(v *variable) string {

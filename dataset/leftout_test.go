@@ -138,6 +138,23 @@ func TestMATLABText(t *testing.T) {
 	wantError(t, err, "more{1}", "looks like a view")
 }
 
+// TestWideLabels: a matrix with a name of labels that marks no classes is an error without labels too; what marks them is left
+// out.
+func TestWideLabels(t *testing.T) {
+	for name, y := range map[string]Array{
+		"wide": {"y", []int{3, 2}, []float64{0.5, 1, 2, 3, 4, 5}}, "vector": {"label", []int{3}, []float64{1, 2, 1}},
+		"column": {"gt", []int{3, 1}, []float64{1, 2, 1}}, "one of two": {"y", []int{3, 2}, []float64{0, 1, 1, 0, 0, 1}},
+	} {
+		x := npzBytes(t, false, Array{"X0", []int{3, 2}, []float64{1, 2, 3, 4, 5, 6}}, y)
+		s, err := read("a.npz", x, Options{NoLabels: true})
+		if name == "wide" {
+			wantError(t, err, "y (3×2", "looks like a view and is not read", "LeaveOut y")
+		} else if err != nil || s.Labels != nil || len(s.Reading.LeftOut) != 1 {
+			t.Errorf("%s: %v, %v", name, s, err)
+		}
+	}
+}
+
 // TestOwnLabels: results of the command are no data.
 func TestOwnLabels(t *testing.T) {
 	labels := "target,sample,label,confidence,remoteness\np1,0,1,0.1,0.2\np2,1,0,0.3,0.4\n"

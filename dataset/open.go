@@ -423,7 +423,9 @@ func (p *plan) chooseViews() error {
 		return err
 	}
 	for _, s := range p.sources[:p.data] {
-		s.nameFeatures(p.views)
+		if err := s.nameFeatures(p.views, p.o); err != nil {
+			return err
+		}
 	}
 	return p.splitMatrix()
 }

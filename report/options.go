@@ -23,6 +23,7 @@ type Options struct {
 	IDs        []string // names of the n samples; nil: their numbers from 0
 	Classes    []int    // known classes of the n samples, from 0 to len(ClassNames)−1; nil: unknown
 	ClassNames []string // nil: the numbers of the classes
+	Start      string   // name of the labels that Config.StartLabels had, for example of their file; "": none
 
 	// Trust (0 to 1) of each view and sample, as Predictor.ViewTrust returns it. nil: the trust of the network, if it has a
 	// noise module.

@@ -66,7 +66,8 @@ var (
 	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 		"style":   func() template.CSS { return template.CSS(styleText) },
 		"js":      func() template.JS { return template.JS(scriptText) },
-		"percent": percent, "number": number, "thousands": thousands, "signed": signed, "fixed": fixed, "shade": shade,
+		"percent": percent, "number": number, "thousands": thousands, "plural": plural,
+		"signed": signed, "fixed": fixed, "shade": shade,
 		"plus": func(a, b int) int { return a + b },
 	}).Parse(pageText))
 )

@@ -53,6 +53,15 @@ func TestPageSays(t *testing.T) {
 	}
 }
 
+// TestOneSample: a bar of one sample has the singular.
+func TestOneSample(t *testing.T) {
+	f := fitSet(t, 30)
+	html := f.page(t, f.options)
+	if strings.Contains(html, ": 1 samples") || !strings.Contains(html, ": 1 sample<") {
+		t.Error("the page has no bar of 1 sample")
+	}
+}
+
 func TestBetween(t *testing.T) {
 	for want, sizes := range map[string][]int{
 		"1 sample": {1, 1}, "100 samples": {100, 100}, "3 to 1,200 samples": {40, 3, 1200},

@@ -38,14 +38,17 @@ func (p *page) summarise(r *result, o *Options, sure *certainty) {
 		}
 	}
 	if p.Classes != nil {
-		unused := " The clustering did not use the classes."
-		if r.predictor.Config().Neighborhood.KnownWeight > 0 {
-			unused = ""
+		used := " The clustering did not use the classes."
+		switch {
+		case o.Start != "":
+			used = " The initial clustering has the labels of " + o.Start + ": if they are the classes, the clusters used them."
+		case r.predicted || r.predictor.Config().Neighborhood.KnownWeight > 0:
+			used = ""
 		}
 		say("Compared with the %s of the labels, the clusters have an accuracy of %s (each cluster matched to one class), "+
 			"an NMI of %s "+
 			"and an adjusted Rand index of %s.%s", plural(p.Classes.Count, "class"),
-			percent(p.Classes.ACC), percent(p.Classes.NMI), percent(p.Classes.ARI), unused)
+			percent(p.Classes.ACC), percent(p.Classes.NMI), percent(p.Classes.ARI), used)
 	}
 	p.sayFeatures(say)
 	p.warn(r, low, warn)

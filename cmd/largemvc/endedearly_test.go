@@ -57,17 +57,20 @@ func TestUnfinishedTraining(t *testing.T) {
 		folder := t.TempDir()
 		in := func(name string) string { return filepath.Join(folder, name) }
 		args := []string{"fit", "-data", path, "-save", in("model"), "-out", in("out.csv"), "-embedding", in("h.npz"),
-			"-trust", in("trust.csv"), "-report", in("page.html")}
-		files := []string{"model", "out.csv", "h.npz", "trust.csv", "page.html"}
+			"-trust", in("trust.csv"), "-report", in("page.html"), "-write-config", in("c.json")}
+		files := []string{"model", "out.csv", "h.npz", "trust.csv", "page.html", "c.json"}
 		for _, f := range files {
 			if err := os.WriteFile(in(f), []byte("yesterday's"), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
-		status, stderr := fit(args...)
+		status, stderr := fit(append(args, "-memberships", in("m.csv"))...)
 		note := "the training did not finish: its result goes to " + in("out.csv.partial")
 		if status != exitError || !strings.Contains(stderr, note) {
 			t.Errorf("%s: status %d, %q", name, status, stderr)
+		}
+		if strings.Contains(stderr, "m.csv.partial") {
+			t.Errorf("%s: a file that is not written is named in %q", name, stderr)
 		}
 		for _, f := range files {
 			if contents(t, in(f)) != "yesterday's" || !strings.Contains(stderr, in(f+".partial")) {

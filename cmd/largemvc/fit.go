@@ -60,7 +60,7 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 	result.ClassNames = o.classNames
 	warn(stderr, unsaid(result.Notes, in.reading.Warnings))
 	if ended != nil {
-		o.keepFiles(stderr)
+		o.keepFiles(result, stderr)
 	}
 	if kept := result.Ran.Storage; kept != "" && !o.quiet {
 		fmt.Fprintln(stderr, "largemvc: "+kept)
@@ -82,7 +82,21 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 		ended = fmt.Errorf("cancelled after %d of %s; the result is the state after the last "+
 			"one", result.Epochs, count(result.Config().Epochs, "epoch"))
 	}
-	return errors.Join(append(failed, ended)...)
+	return errors.Join(o.withWritten(errors.Join(failed...)), ended)
+}
+
+// withWritten adds to an error the names of the outputs that are written all the same.
+func (o *fitOptions) withWritten(err error) error {
+	var paths []string
+	for _, out := range o.outputs {
+		if out.written != "" {
+			paths = append(paths, out.written)
+		}
+	}
+	if err == nil || paths == nil {
+		return err
+	}
+	return fmt.Errorf("%w\nwritten all the same: %s", err, strings.Join(paths, ", "))
 }
 
 // findTrust returns the trust of -trust. After an interrupt there is still a model to ask.
@@ -246,10 +260,11 @@ func (o *fitOptions) writeSummary(stdout, stderr io.Writer, in *input, c *largem
 }
 
 // keepFiles makes the outputs write their partial files, because the training did not finish, and prints their names.
-func (o *fitOptions) keepFiles(stderr io.Writer) {
+func (o *fitOptions) keepFiles(c *largemvc.Clustering, stderr io.Writer) {
 	var paths []string
 	for _, out := range o.outputs {
-		if out.unfinished = out.partial != nil; out.unfinished {
+		out.unfinished = out.partial != nil
+		if out.unfinished && (out.flag != "memberships" || c.Confidence != nil) { // else there are no memberships to write
 			paths = append(paths, out.partial.path)
 		}
 	}
@@ -280,12 +295,12 @@ func (o *fitOptions) looksAgain() bool { return o.report != "" || o.trust != "" 
 // checkFiles refuses what would lose files, and outputs that cannot be written, before any work.
 func (o *fitOptions) checkFiles(stdout io.Writer) error {
 	o.outputs = []*output{{flag: "out", path: o.out}, {flag: "save", path: o.save}, {flag: "report", path: o.report},
-		{flag: "embedding", path: o.embedding}, {flag: "trust", path: o.trust}, {flag: "memberships", path: o.memberships}}
+		{flag: "embedding", path: o.embedding}, {flag: "trust", path: o.trust}, {flag: "memberships", path: o.memberships},
+		{flag: "write-config", path: o.writeTo}}
 	for _, out := range o.outputs {
 		out.partial = &output{}
 	}
-	o.outputs = append(o.outputs, &output{flag: "write-config", path: o.writeTo},
-		&output{flag: "checkpoint", path: o.config.Checkpoint.Path})
+	o.outputs = append(o.outputs, &output{flag: "checkpoint", path: o.config.Checkpoint.Path})
 	if err := errors.Join(embeddingFile(o.embedding).check("fit"), membershipsFile(o.memberships).check("fit")); err != nil {
 		return err
 	}

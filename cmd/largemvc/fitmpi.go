@@ -142,7 +142,7 @@ func runFitMPI(ctx context.Context, o *fitOptions, stdout, stderr io.Writer) err
 			return err
 		}
 		if early != nil {
-			o.keepFiles(stderr)
+			o.keepFiles(result, stderr)
 		}
 		if err := in.closing(o.writeRank(ctx, w, in, result, early != nil, stdout)); err != nil {
 			return err
@@ -432,7 +432,7 @@ func (o *fitOptions) writeSample(ctx context.Context, in *input, c *largemvc.Clu
 		}
 	}
 	p := pageOptions(&some, o.data, in.readFor, progress.New(io.Discard, ""))
-	p.Seed, p.Workers = o.config.Seed, o.config.Machine.Workers
+	p.Seed, p.Workers, p.Start = o.config.Seed, o.config.Machine.Workers, o.startFile()
 	p.Facts = append(p.Facts, report.Fact{Name: "samples here", Value: fmt.Sprintf(
 		"%d of the %d of the fit, drawn at random, with the labels of the model", len(chosen), in.samples)})
 	for _, text := range newClassified(c.Classes, o.classNames, in.ids).lines() {

@@ -188,6 +188,27 @@ func TestReportOfKnownLoss(t *testing.T) {
 	}
 }
 
+// TestReportOfStartFile: a fit from labels of a file says so, and does not say that the clustering used no classes.
+func TestReportOfStartFile(t *testing.T) {
+	folder, truth := knownData(t)
+	page, start, labels := filepath.Join(folder, "page.html"), filepath.Join(folder, "start.csv"), "id,label\n"
+	for i := range truth {
+		labels += fmt.Sprintf("p%d,%d\n", i, i%3)
+	}
+	if err := os.WriteFile(start, []byte(labels), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	status, stdout, stderr := runLine("fit", filepath.Join(folder, "data.csv"), "-labels", start, "-start", start, "-json",
+		"-epochs", "2", "-report", page)
+	if status != exitOK || !strings.Contains(stdout, fmt.Sprintf(`"start_file":%q`, start)) {
+		t.Fatal(stderr, stdout)
+	}
+	text := readText(t, page)
+	if !strings.Contains(text, "The initial clustering has the labels of "+start) || strings.Contains(text, "did not use the") {
+		t.Error("the report does not say that the classes were the initial clustering")
+	}
+}
+
 // TestMedian: of an even number of values it is the mean of the two in the middle.
 func TestMedian(t *testing.T) {
 	if got := median([]float64{4, 1, 3, 2}); *got != 2.5 || median(nil) != nil || *median([]float64{3, 1, 2}) != 2 {

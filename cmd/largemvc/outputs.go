@@ -29,6 +29,7 @@ type output struct {
 
 	partial    *output // the file beside it for the result of an unfinished training; nil: there is none
 	unfinished bool    // write writes partial
+	written    string  // what write has written as a whole; "": nothing
 }
 
 // partialEnding follows the name of an output in the name of its partial file.
@@ -109,19 +110,23 @@ func checkOutputs(command string, stdout io.Writer, outputs []*output, inputs ma
 	return nil
 }
 
-// checkStandard refuses a standard output that is closed, and a file that standard output goes to: a new file would take its
-// place, and what is printed would be lost.
+// checkStandard refuses a standard output that is closed, and a file that standard output or standard error goes to: a new file
+// would take its place, and what is printed would be lost.
 func (o *output) checkStandard(command string, stdout io.Writer) error {
 	f, ok := stdout.(*os.File)
-	if !ok {
+	if ok && o.path == standard && wasClosed(f) {
+		return fmt.Errorf("%s: -%s is to write to standard output, %w", command, o.flag, errClosed)
+	}
+	if o.info == nil || o.stream {
 		return nil
 	}
-	here, err := f.Stat()
-	switch {
-	case o.path == standard && wasClosed(f):
-		return fmt.Errorf("%s: -%s is to write to standard output, %w", command, o.flag, errClosed)
-	case o.info != nil && !o.stream && err == nil && os.SameFile(here, o.info):
-		return usagef("%s: -%s %s is the file that standard output goes to: send them to two files", command, o.flag, o.path)
+	for k, to := range []io.Writer{stdout, os.Stderr} {
+		if f, ok := to.(*os.File); ok {
+			if here, err := f.Stat(); err == nil && os.SameFile(here, o.info) {
+				return usagef("%s: -%s %s is the file that standard %s goes to: send them to two files", command, o.flag, o.path,
+					[]string{"output", "error"}[k])
+			}
+		}
 	}
 	return nil
 }
@@ -285,24 +290,29 @@ func (o *output) probe() error {
 
 // write writes to standard output, through what is no file, or to the file, which appears whole or not at all. It removes the
 // partial file that an earlier training left.
-func (o *output) write(stdout io.Writer, encode func(io.Writer) error, save func(path string) error) error {
+func (o *output) write(stdout io.Writer, encode func(io.Writer) error, save func(path string) error) (err error) {
+	at := o.path
 	switch {
 	case o.path == "":
 		return nil
 	case o.path == standard:
-		return encode(stdout)
+		err = encode(stdout)
 	case o.stream:
-		return o.through(encode)
+		err = o.through(encode)
 	case o.unfinished && o.partial != nil:
-		return o.partial.write(stdout, encode, save)
+		at = o.partial.path
+		err = o.partial.write(stdout, encode, save)
+	default:
+		if err = save(o.path); err == nil && o.partial != nil && !o.partial.stream {
+			if err = os.Remove(o.partial.path); errors.Is(err, fs.ErrNotExist) {
+				err = nil
+			}
+		}
 	}
-	if err := save(o.path); err != nil || o.partial == nil || o.partial.stream {
-		return err
+	if err == nil {
+		o.written = at
 	}
-	if err := os.Remove(o.partial.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	return err
 }
 
 // saveAll writes some outputs at once. Files take their names when all are complete. Of the outputs that are no files (standard

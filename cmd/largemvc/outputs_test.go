@@ -117,6 +117,24 @@ func TestOutputsOverInputs(t *testing.T) {
 	}
 }
 
+// TestOutputThatFails: an output that cannot be written at the end is named with those that are written.
+func TestOutputThatFails(t *testing.T) {
+	folder := t.TempDir()
+	gone, model := filepath.Join(folder, "gone"), filepath.Join(folder, "model")
+	if err := os.Mkdir(gone, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	onEpoch = func(int, largemvc.Progress) { os.Remove(gone) }
+	defer func() { onEpoch = nil }()
+	out := filepath.Join(gone, "out.csv")
+	status, _, stderr := runLine("fit", writeSet(t, 60, true), "-epochs", "2", "-out", out, "-save", model)
+	_, err := largemvc.Load(model)
+	if status != exitError || err != nil || !strings.Contains(stderr, out) ||
+		!strings.HasSuffix(stderr, "written all the same: "+model+"\n") {
+		t.Errorf("status %d, %v, %q", status, err, stderr)
+	}
+}
+
 // TestOutputsOverStandardOutput: a file that standard output goes to is no output, or what is printed would be lost.
 func TestOutputsOverStandardOutput(t *testing.T) {
 	path, log := writeSet(t, 30, true), filepath.Join(t.TempDir(), "log")
@@ -129,6 +147,12 @@ func TestOutputsOverStandardOutput(t *testing.T) {
 	line := []string{"fit", "-data", path, "-epochs", "1", "-quiet", "-out", "-", "-trust", log}
 	status := run(context.Background(), line, f, &stderr)
 	checkFailure(t, "fit", exitUsage, status, contents(t, log), stderr.String(), "is the file that standard output goes to")
+	c := asProcess("fit", "-data", path, "-epochs", "1", "-quiet", "-out", log)
+	c.Stderr = f
+	if err := c.Run(); c.ProcessState.ExitCode() != exitUsage ||
+		!strings.Contains(contents(t, log), "is the file that standard error goes to") {
+		t.Errorf("%v, %q", err, contents(t, log))
+	}
 }
 
 // TestOutputsAreTried: what cannot be written is found out before the work where it can be; where not, the other outputs are

@@ -78,6 +78,7 @@ func (o *fitOptions) writePage(
 		return nil
 	}
 	p := pageOptions(in, o.data, reading, bar)
+	p.Start = o.startFile()
 	p.Trust, p.PCA, p.Seed, p.Workers = trust, ctx.Err() != nil, o.config.Seed, o.config.Machine.Workers
 	for _, text := range newClassified(c.Classes, o.classNames, in.ids).lines() {
 		p.Facts = append(p.Facts, report.Fact{Name: "classes", Value: text})

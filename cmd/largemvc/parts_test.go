@@ -160,6 +160,17 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
+// TestRangesOfParts: ids that go on counting the rows of the first part, which has none, are no ids.
+func TestRangesOfParts(t *testing.T) {
+	s := &shards{views: []shardedView{{rows: 4}}}
+	if err := s.setIDs("x-%d.parquet", true, []string{"2", "3"}); err != nil || s.ids != nil {
+		t.Error(err, s.ids)
+	}
+	if err := s.setIDs("x-%d.parquet", true, []string{"3", "4"}); err == nil {
+		t.Error("ids of some rows are no error")
+	}
+}
+
 // TestPartsOfParquet: x-%d.parquet and a folder of parts give the bits of one file, in memory, in place and converted.
 func TestPartsOfParquet(t *testing.T) {
 	folder := t.TempDir()

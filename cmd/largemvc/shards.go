@@ -198,9 +198,18 @@ func differ(names, others []string) int {
 	return -1
 }
 
-// setIDs sets the ids of the samples. Other files must have them too.
+// setIDs sets the ids of the samples. Other files must have them too. Ids that count the rows where the first files, without ids,
+// end say no more than the order (ranges of pandas).
 func (s *shards) setIDs(pattern string, first bool, ids []string) error {
-	if n := s.samples(); len(ids) > 0 && len(ids) != n || !first && !slices.Equal(ids, s.ids) {
+	n := s.samples()
+	counted := len(ids) < n
+	for i, id := range ids {
+		counted = counted && id == strconv.Itoa(n-len(ids)+i)
+	}
+	if counted {
+		ids = nil
+	}
+	if len(ids) > 0 && len(ids) != n || !first && !slices.Equal(ids, s.ids) {
 		return fmt.Errorf("%s: its files have %d ids, and these are not the ids of all %d samples in their order: -id none "+
 			"joins rows by their places", pattern, len(ids), n)
 	}

@@ -49,6 +49,7 @@ type summary struct {
 	Picked         *picked  `json:"chosen"`          // null: the number of clusters was given
 	Starts         []start  `json:"starts"`          // that -start careful compared; null: none
 	starts         *choose.Starts
+	StartFile      string   `json:"start_file"`    // whose labels are the initial clustering; "": none
 	Kept           bool     `json:"kept"`          // whether they are the initial clusters
 	StartScore     *float64 `json:"start_score"`   // by which the initial clusters and the clusters of the trained network
 	TrainedScore   *float64 `json:"trained_score"` // were compared; null: they were not
@@ -184,7 +185,7 @@ func newSummary(o *fitOptions, in *input, c *largemvc.Clustering, reading time.D
 	}
 	r.Known = newClassified(c.Classes, o.classNames, in.ids)
 	r.structured, r.Picked = newStructured(c.Structure, len(in.views)), o.picked
-	r.important, r.Starts, r.starts = o.important, newStarts(o.starts), o.starts
+	r.important, r.Starts, r.starts, r.StartFile = o.important, newStarts(o.starts), o.starts, o.startFile()
 	r.Reading, r.Notes, r.IDs, r.Labels = &in.reading, c.Notes, in.ids, o.marked(c)
 	r.Confidence, r.Confidences, r.Outliers = median(c.Confidence), c.Confidence, outliersOf(c)
 	for _, x := range c.Inputs() {
@@ -319,6 +320,9 @@ func (r *summary) aboutClusters(line func(name, format string, args ...any)) {
 	}
 	if r.Starts != nil {
 		line("start", "%v", r.starts)
+	}
+	if r.StartFile != "" {
+		line("start", "the labels of %s", textfile.Printable(r.StartFile))
 	}
 	if r.Confidence != nil {
 		of := ""

@@ -5,6 +5,7 @@
 package parquet
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -78,7 +79,8 @@ func open(raw io.ReaderAt, size int64, lim *budget.Budget) (t *columnar.Table, e
 	if err := in.check(rows); err != nil {
 		return nil, err
 	}
-	t = &columnar.Table{Rows: int(rows), Index: indexOf(f)}
+	t = &columnar.Table{Rows: int(rows)}
+	t.Index, t.Range = indexOf(f)
 	for _, g := range f.Metadata().RowGroups {
 		t.Groups = append(t.Groups, int(g.NumRows))
 	}
@@ -92,21 +94,56 @@ func open(raw io.ReaderAt, size int64, lim *budget.Budget) (t *columnar.Table, e
 	return t, nil
 }
 
-// indexOf returns the columns that pandas calls the index.
-func indexOf(f *parquet.File) (names []string) {
+// indexOf returns the columns that pandas calls the index, or the numbers of an index that no column holds. A range that counts
+// the rows from 0 is none and, as in pandas, so is a range of another number of rows.
+func indexOf(f *parquet.File) (names []string, numbers *columnar.Column) {
 	var about struct {
-		Index []any `json:"index_columns"` // names, and objects for ranges
+		Index []json.RawMessage `json:"index_columns"` // names, and objects for ranges
 	}
 	text, _ := f.Lookup("pandas")
 	if json.Unmarshal([]byte(text), &about) != nil {
-		return nil
+		return nil, nil
 	}
 	for _, x := range about.Index {
-		if name, ok := x.(string); ok {
+		var name string
+		var r span
+		switch {
+		case json.Unmarshal(x, &name) == nil:
 			names = append(names, name)
+		case json.Unmarshal(x, &r) == nil && r.Kind == "range" && len(about.Index) == 1 && (r.Start != 0 || r.Step != 1):
+			numbers = r.column(f.NumRows())
 		}
 	}
-	return names
+	return names, numbers
+}
+
+// span is a range of numbers that pandas describes in place of a column.
+type span struct {
+	Kind, Name        string
+	Start, Stop, Step int64
+}
+
+// column returns a column of the numbers; nil if they are not one for each row.
+func (r span) column(rows int64) *columnar.Column {
+	sign := int64(cmp.Compare(r.Step, 0))
+	if r.Step == 0 || (r.Stop-r.Start+r.Step-sign)/r.Step != rows { // as many as range(start, stop, step) has
+		return nil
+	}
+	return &columnar.Column{Name: r.Name, Kind: columnar.Number, Class: "range", Floats: func(visit func([]float64) error) error {
+		for i := range rows {
+			if err := visit([]float64{float64(r.Start + i*r.Step)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, Texts: func(visit func([]byte) error) error {
+		for i := range rows {
+			if err := visit(strconv.AppendInt(nil, r.Start+i*r.Step, 10)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
 }
 
 // check refuses sizes that cannot be.

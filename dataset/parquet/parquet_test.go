@@ -146,19 +146,43 @@ func TestListsAlone(t *testing.T) {
 	}
 }
 
-// TestIndex reads the index of pandas as ids whatever its name, and a range as none.
+// TestIndex reads the index of pandas as ids whatever its name, and the numbers of a range unless they count the rows
+// from 0 or are not one for each row.
 func TestIndex(t *testing.T) {
 	type row struct {
 		Plant int64   `parquet:"plant"`
 		X     float64 `parquet:"x"`
 	}
 	for index, want := range map[string]string{`["plant"]`: "[7 5] 1", `[{"kind": "range", "start": 0}]`: "[] 2",
-		`null`: "[] 2"} {
+		`null`: "[] 2", `[{"kind": "range", "start": 100, "stop": 110, "step": 5, "name": null}]`: "[100 105] 2",
+		`[{"kind": "range", "start": 5, "stop": 3, "step": -1, "name": "plot"}]`: "[5 4] 2",
+		`[{"kind": "range", "start": 5, "stop": 9, "step": 1}]`:                  "[] 2"} {
 		path := written(t, "x.parquet", encoded(t, 5, []row{{7, 0.5}, {5, 1.5}},
 			parquet.KeyValueMetadata("pandas", `{"index_columns": `+index+`}`)))
 		set, err := dataset.Open(context.Background(), []string{path}, dataset.Options{})
 		if err != nil || fmt.Sprint(set.IDs, set.Views[0].Cols) != want {
 			t.Errorf("%s: %v, %v, want %s", index, set, err, want)
+		}
+	}
+}
+
+// TestRanges: files whose ranges of pandas differ are not joined by their places.
+func TestRanges(t *testing.T) {
+	file := func(start int) string {
+		index := fmt.Sprintf(`{"index_columns": [{"kind": "range", "start": %d, "stop": %d, "step": 1}]}`, start, start+2)
+		return written(t, "x.parquet", encoded(t, 5, []struct{ A, B float64 }{{0.5, 7.5}, {5.5, 1.5}},
+			parquet.KeyValueMetadata("pandas", index)))
+	}
+	for _, c := range []struct {
+		a, b int
+		want string
+	}{
+		{0, 0, "neither has ids"}, {7, 7, ""}, {0, 1, "has ids"}, {1, 0, "has ids"}, {0, 7, "has ids"},
+		{7, 8, "lacks 1 of the 3 samples"},
+	} {
+		_, err := dataset.Open(context.Background(), []string{file(c.a), file(c.b)}, dataset.Options{})
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("ranges from %d and %d: %v, want %q", c.a, c.b, err, c.want)
 		}
 	}
 }

@@ -81,7 +81,7 @@ class LargeMVC(ClusterMixin, TransformerMixin, Estimator):
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
-        Cluster of each sample; cluster 0 is the largest. The order is the order of the rows, or of `sample_ids_`.
+        Cluster of each sample; cluster 0 is the largest in the training. The order is the order of the rows, or of `sample_ids_`.
     confidence_ : ndarray of float, shape (n,), or None
         How often the label is found again: 0 is chance, 1 always.
     memberships_ : ndarray of float, shape (n, n_clusters_), or None
@@ -136,6 +136,7 @@ class LargeMVC(ClusterMixin, TransformerMixin, Estimator):
         InterruptedError
             Ctrl-C stopped the training. The estimator then has the result so far, if there is one.
         """
+        _views.not_split()
         read = _views.read(views)
         if _whole(self.n_clusters, read.samples + 1):
             raise ValueError(f"n_clusters is {self.n_clusters}, and there are fewer samples: n_samples={read.samples}")

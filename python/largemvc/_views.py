@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -144,6 +145,18 @@ def read(views: Any, names: Sequence[str] | None = None, dims: Sequence[int] | N
     _join(out, ids, lead)
     _absent(out, dims)
     return out
+
+
+def not_split() -> None:
+    """Refuse a list of views whose views, not their rows, a cross-validation of scikit-learn has split."""
+    frame = sys._getframe()
+    while frame := frame.f_back:
+        if frame.f_globals.get("__name__") == "sklearn.model_selection._validation":
+            x = frame.f_locals.get("X")
+            x = list(x) if isinstance(x, np.ndarray) and x.dtype == object and x.ndim == 1 else x
+            if isinstance(x, (list, tuple)) and any(_matrix(v) for v in x):
+                raise ValueError("scikit-learn splits the list of views in place of their rows: split the rows yourself, for train, "
+                                 "test in KFold().split(views[0]): model.fit([x[train] for x in views])")
 
 
 def _matrix(x: Any) -> bool:

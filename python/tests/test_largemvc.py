@@ -18,6 +18,7 @@ import pandas as pd
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError as SklearnNotFitted
+from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
@@ -478,6 +479,15 @@ class ScikitLearn(Case):
             with self.subTest(name), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 check(estimator)
+
+
+class CrossValidation(Case):
+    def test_list_of_views(self):
+        """scikit-learn splits a list by its elements: of four views it would train on two and predict with the others."""
+        score = partial(cross_val_score, LargeMVC(3, epochs=2, random_state=0), cv=2)
+        with self.assertRaisesRegex(ValueError, "splits the list of views in place of their rows"):
+            score([self.a, self.a + 1, self.a * 2, self.a * 3])
+        self.assertEqual(len(score(self.a)), 2)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ type Table struct {
 	Groups  []int // rows of each group, which are read by themselves
 	Columns []Column
 	Index   []string // names of the columns that pandas calls the index
+	Range   *Column  // index of pandas that no column holds: numbers that do not count the rows from 0; nil: there is none
 }
 
 // Column is a column of a table. Its functions read it from the beginning and call visit with its values in order.

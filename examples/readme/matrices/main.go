@@ -25,5 +25,5 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(c.Labels[:10], c.Sizes) // cluster 0 is the largest
+	fmt.Println(c.Labels[:10], c.Sizes) // cluster 0 is the largest in the training
 }
