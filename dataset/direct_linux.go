@@ -40,8 +40,8 @@ func inHugePages[E any](s []E) []E {
 	bytes := uintptr(cap(s)) * uintptr(bytesOf[E]())
 	start := uintptr(unsafe.Pointer(unsafe.SliceData(s)))
 	if first := (page - start%page) % page; bytes >= first+page { // the pages that lie in s alone
-		inside := unsafe.Add(unsafe.Pointer(unsafe.SliceData(s)), first)
-		_ = unix.Madvise(unsafe.Slice((*byte)(inside), (bytes-first)/page*page), unix.MADV_HUGEPAGE) // else it is memory all the same
+		inside := (*byte)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(s)), first))
+		_ = unix.Madvise(unsafe.Slice(inside, (bytes-first)/page*page), unix.MADV_HUGEPAGE) // else it is memory all the same
 	}
 	return s
 }
