@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/largemvc/largemvc/dataset/internal/elem"
+	"github.com/largemvc/largemvc/internal/parallel"
 )
 
 // Names of what names the samples: these, in lower case, and what ends in id.
@@ -383,18 +384,9 @@ func (j *join) compare(k int) {
 	}
 }
 
-// identity are the numbers from 0 to before n.
-func identity(n int) []int {
-	all := make([]int, n)
-	for i := range all {
-		all[i] = i
-	}
-	return all
-}
-
 // rowNumbers are the numbers from 0 to before n, as texts.
 func rowNumbers(n int) []string {
-	return textsOf(identity(n), itoa)
+	return textsOf(parallel.Indices(n), itoa)
 }
 
 // placesOf are the places of names in their list.

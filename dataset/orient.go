@@ -77,10 +77,8 @@ func common(seen, n int) int {
 
 // looksLikeTriplets reports whether all views have three columns.
 func looksLikeTriplets(views []*variable) bool {
-	for _, v := range views {
-		if _, c, ok := v.shape2(); !ok || c != 3 || v.kind != numeric {
-			return false
-		}
-	}
-	return true
+	return all(views, func(v *variable) bool {
+		_, c, ok := v.shape2()
+		return ok && c == 3 && v.kind == numeric
+	})
 }

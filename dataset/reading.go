@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/suspect"
 	"github.com/largemvc/largemvc/internal/textfile"
 )
@@ -221,7 +222,7 @@ func (p *plan) warnOfTotals(set *Set) {
 func (r *rawSet) warnOfTwins() {
 	set := r.set
 	var compare suspect.Comparer
-	all := suspect.All(set.Samples())
+	all := parallel.Indices(set.Samples())
 	for v := range set.Views {
 		b := &set.Views[v]
 		for u := range v {
