@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // maskIn returns the mask in a file: the matrix of the name that options give or of a usual name, nil without. alone says that
@@ -60,7 +61,7 @@ func (p *plan) orderMask() error {
 	if err != nil {
 		return p.mask.wrap(err)
 	}
-	views := textsOf(p.views, func(v *variable) string { return v.name })
+	views := textfile.Texts(p.views, func(v *variable) string { return v.name })
 	if slices.EqualFunc(columns, views, strings.EqualFold) {
 		return nil // two views may have one name: then the order is all there is
 	}

@@ -106,8 +106,8 @@ func (p *plan) reading(set *Set) Reading {
 		r.Views = append(r.Views, x)
 	}
 	if set.Labels != nil {
-		r.Labels = fmt.Sprintf("%d, from %s: %s", len(set.LabelNames), someNames(textsOf(p.labels, (*variable).origin)),
-			someNames(textsOf(set.classReports(), ClassReport.sized)))
+		r.Labels = fmt.Sprintf("%d, from %s: %s", len(set.LabelNames), someNames(textfile.Texts(p.labels, (*variable).origin)),
+			someNames(textfile.Texts(set.classReports(), ClassReport.sized)))
 	}
 	r.IDs, r.IDColumn = p.aboutIDs, p.idColumn
 	switch {

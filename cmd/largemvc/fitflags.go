@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/dataset"
 )
 
 // stopping has the settings of a stop.
@@ -53,11 +52,6 @@ FILE, and exits with status 1.
 // fitFlags makes the flags of fit.
 func fitFlags(o *fitOptions) *flags {
 	f, c := newFlags("fit"), &o.config
-	o.sparse = dataset.SparseIfSmaller
-	f.group("Data")
-	f.data = &o.data
-	f.value(paths{&o.data}, "data", "`FILE` or folder with the data, the same as an argument; - is standard input. Repeat it "+
-		"to give one file per view")
 	o.dataFlags(f)
 	o.prepareFlags(f)
 	o.diskFlags(f, "the state of each sample\nstays in memory. Without neighbours it is computed again in "+

@@ -179,10 +179,7 @@ var errQuiet = errors.New("")
 
 // goOn says how to go on with a training that ends early.
 func (o *fitOptions) goOn() string {
-	path := o.config.Checkpoint.Path
-	if path == "" {
-		path = o.resume
-	}
+	path := cmp.Or(o.config.Checkpoint.Path, o.resume)
 	if path == "" {
 		return "; there is no checkpoint (-checkpoint FILE keeps one)"
 	}
