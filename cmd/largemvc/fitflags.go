@@ -64,8 +64,7 @@ func fitFlags(o *fitOptions) *flags {
 		".npz or .csv; none by default")
 	f.output(&o.save, "save", "`FILE` for the trained model; - is standard output; none by default")
 	f.output(&o.report, "report", "`FILE` for a report, one HTML page: a summary in words, a map of the samples, each "+
-		"cluster and a\nmodel card. It takes some seconds, and memory for a second copy of the data; none "+
-		"by default")
+		"cluster and a\nmodel card. It takes some seconds, and memory for a second copy of the data; none by default")
 	f.string(&o.embedding, "embedding", "`FILE` for the representation H (n×m): .npy, .npz or .csv; none by default")
 	f.output(&o.trust, "trust", "`FILE` for the trust in the rows"+aboutTrust+". It needs neighbours, and memory for a second\n"+
 		"copy of the data")

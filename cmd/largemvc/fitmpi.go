@@ -69,8 +69,7 @@ func (o *dataOptions) checkShards(command, with string) error {
 		}
 	}
 	if len(o.table) > 0 && len(o.data) > 1 && o.sharded() {
-		return usagef("%s: -view takes columns of one file, and %d are given with %%d in -data", command,
-			len(o.data))
+		return usagef("%s: -view takes columns of one file, and %d are given with %%d in -data", command, len(o.data))
 	}
 	if _, err := os.Stat(o.labels); o.classesFile() && err != nil {
 		return usagef("%s: -labels %s is no file: with %s give a table of the classes of all samples", command, o.labels, with)

@@ -201,8 +201,7 @@ func suggestion(r *dataset.Report) string {
 				"under %d)", v, count(x.Features, "feature"), fewFeatures)
 		}
 		if suspect.Dominated(x.MedianStd, x.MaxStd, x.Fill) {
-			return text + without + fmt.Sprintf("the columns of view %d differ in "+
-				"scale (the rule: the largest standard\n"+
+			return text + without + fmt.Sprintf("the columns of view %d differ in scale (the rule: the largest standard\n"+
 				"deviation over %d times the median one, here %.0f times, in a view with at least half of its entries not zero)",
 				v, suspect.WildScale, x.MaxStd/x.MedianStd)
 		}
