@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/largemvc/largemvc/internal/textfile"
 	"github.com/largemvc/largemvc/internal/unfold"
@@ -309,9 +310,5 @@ func (*FixedAnchors) Update(_, _ int, _, prev *gorgonia.Node) (*gorgonia.Node, e
 }
 
 func scaledIdentity(m int, s float64) mat.Matrix {
-	d := make([]float64, m)
-	for i := range d {
-		d[i] = s
-	}
-	return mat.NewDiagDense(m, d)
+	return mat.NewDiagDense(m, slices.Repeat([]float64{s}, m))
 }

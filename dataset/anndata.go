@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/largemvc/largemvc/dataset/internal/hdf5"
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // listAnnData lists a file of AnnData (X, layers, obsm, obs) or MuData (the same in each mod/NAME), by paths. ok is false for
@@ -190,13 +191,9 @@ func (l *hdf5Lister) annGroup(path string, links []hdf5.Link) error {
 
 // annRaw lists the matrix of raw, whose features are its own.
 func (l *hdf5Lister) annRaw(path string, addr uint64) error {
-	_, links, err := l.open(addr)
-	if err != nil {
+	at, err := l.addressesIn(addr)
+	if err != nil || at["X"] == 0 {
 		return err
-	}
-	at := addresses(links)
-	if at["X"] == 0 {
-		return nil
 	}
 	features, _, err := l.annTable(path+"/var", at["var"], false)
 	if err != nil {
@@ -415,5 +412,5 @@ func (v *variable) asTexts(lim *limits) ([]string, error) {
 	if err := lim.Take("texts", (stringBytes+24)*int64(len(x))); err != nil {
 		return nil, err
 	}
-	return textsOf(x, func(a float64) string { return className(a) }), nil
+	return textfile.Texts(x, func(a float64) string { return className(a) }), nil
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // Names that files of this field use, lower case, the likeliest first.
@@ -52,7 +54,7 @@ func (s *source) listing() string {
 	if s.table != nil {
 		return s.table.listing()
 	}
-	all := textsOf(s.vars, func(v *variable) string { return fmt.Sprintf("%s (%s %s)", v.name, v.shapeString(), v.class) })
+	all := textfile.Texts(s.vars, func(v *variable) string { return fmt.Sprintf("%s (%s %s)", v.name, v.shapeString(), v.class) })
 	return cmp.Or(someNames(all), "nothing")
 }
 

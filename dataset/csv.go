@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -333,16 +334,8 @@ func (p *csvPlace) keep(f []byte, line, column int) {
 
 // isNumberText reports whether a field is the whole number n as it is usually written.
 func isNumberText(f []byte, n int) bool {
-	for k := len(f) - 1; k >= 0; k-- {
-		if f[k] != byte('0'+n%10) {
-			return false
-		}
-		n /= 10
-		if n == 0 {
-			return k == 0
-		}
-	}
-	return false
+	var text [20]byte
+	return string(f) == string(strconv.AppendInt(text[:0], int64(n), 10))
 }
 
 // short is a field for a message.
@@ -509,7 +502,7 @@ func (c *csvFile) matrix(name string, features []csvFeature) *variable {
 		v.asText = c.textColumn(features[0].column)
 	}
 	if c.header != nil {
-		v.names = func() ([]string, error) { return textsOf(features, c.featureName), nil }
+		v.names = func() ([]string, error) { return textfile.Texts(features, c.featureName), nil }
 	}
 	return v
 }

@@ -295,7 +295,7 @@ func isTelling(name string) bool {
 }
 
 // someFields lists the fields of a record.
-func someFields(record [][]byte) string { return someNames(textsOf(record, textfile.OrLatin1)) }
+func someFields(record [][]byte) string { return someNames(textfile.Texts(record, textfile.OrLatin1)) }
 
 // someNames lists names, the first twelve of them.
 func someNames(names []string) string {

@@ -39,11 +39,7 @@ func (s *source) listHDF5(r io.ReaderAt, lim *limits) error {
 		return err
 	}
 	l := hdf5Lister{s: s, f: f, lim: lim}
-	root, err := f.Object(f.Root())
-	if err != nil {
-		return err
-	}
-	links, err := f.Links(root)
+	root, links, err := l.open(f.Root())
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/largemvc/largemvc/dataset/internal/elem"
+	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // Names of what names the samples: these, in lower case, and what ends in id.
@@ -99,7 +101,7 @@ func (c *csvFile) idOf(named []int, taken []bool) (int, error) {
 			return i, nil
 		}
 	}
-	switch k, err := soleID("columns", textsOf(named, c.nameOf)); {
+	switch k, err := soleID("columns", textfile.Texts(named, c.nameOf)); {
 	case err != nil:
 		return 0, err
 	case k >= 0:
@@ -237,7 +239,7 @@ func (s *source) idVariable(o *Options) (*variable, error) {
 			found = append(found, v)
 		}
 	}
-	switch k, err := soleID("variables", textsOf(found, func(v *variable) string { return v.name })); {
+	switch k, err := soleID("variables", textfile.Texts(found, func(v *variable) string { return v.name })); {
 	case err != nil:
 		return nil, named(s.path, err)
 	case k >= 0:
@@ -305,7 +307,7 @@ func readNumberedIDs(v *variable, lim *limits) ([]string, error) {
 
 // asDigits writes whole numbers, unless there is an error.
 func asDigits[T int | int64 | uint64](x []T, err error) ([]string, error) {
-	return textsOf(x, func(id T) string { return fmt.Sprint(id) }), err
+	return textfile.Texts(x, func(id T) string { return fmt.Sprint(id) }), err
 }
 
 // plainIDs takes the .0 away where all ids are whole numbers that a program wrote as floats.
@@ -383,18 +385,9 @@ func (j *join) compare(k int) {
 	}
 }
 
-// identity are the numbers from 0 to before n.
-func identity(n int) []int {
-	all := make([]int, n)
-	for i := range all {
-		all[i] = i
-	}
-	return all
-}
-
 // rowNumbers are the numbers from 0 to before n, as texts.
 func rowNumbers(n int) []string {
-	return textsOf(identity(n), itoa)
+	return textfile.Texts(parallel.Indices(n), itoa)
 }
 
 // placesOf are the places of names in their list.
@@ -408,7 +401,7 @@ func placesOf(names []string) map[string]int {
 
 // names are the first few of some ids.
 func (j *join) names(samples []int) string {
-	return someNames(textsOf(samples, func(i int) string { return j.ids[i] }))
+	return someNames(textfile.Texts(samples, func(i int) string { return j.ids[i] }))
 }
 
 // zerosBefore matches zeros before a number.

@@ -16,7 +16,7 @@ func itoa(i int) string { return strconv.Itoa(i) }
 func table(w io.Writer, rows [][]string) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
-		fmt.Fprintln(t, "  "+strings.TrimRight(strings.Join(textsOf(row, textfile.Printable), "\t"), "\t"))
+		fmt.Fprintln(t, "  "+strings.TrimRight(strings.Join(textfile.Texts(row, textfile.Printable), "\t"), "\t"))
 	}
 	t.Flush() // a strings.Builder takes everything
 }

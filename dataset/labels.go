@@ -10,17 +10,14 @@ import (
 	"strings"
 
 	"github.com/largemvc/largemvc/dataset/internal/elem"
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // classes turns values into classes 0 … c−1 in the order of the values, and names them. Integers stay apart that float64 would
 // round.
 func classes[T cmp.Ordered](values []T) (labels []int, names []string) {
-	distinct := slices.Clone(values)
-	slices.Sort(distinct)
-	distinct = slices.Compact(distinct)
-	for _, d := range distinct {
-		names = append(names, className(d))
-	}
+	distinct := slices.Compact(slices.Sorted(slices.Values(values)))
+	names = textfile.Texts(distinct, func(d T) string { return className(d) })
 	labels = make([]int, len(values))
 	for i, x := range values {
 		labels[i], _ = slices.BinarySearch(distinct, x)

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // maskIn returns the mask in a file: the matrix of the name that options give or of a usual name, nil without. alone says that
@@ -50,7 +53,7 @@ func titleOfName(name string) string {
 // orderMask finds which column of the mask belongs to which view: by the header where the mask is a table that has one, for the
 // order of files is easily another one. What the header names and is no view is an error.
 func (p *plan) orderMask() error {
-	p.maskTo = identity(len(p.views))
+	p.maskTo = parallel.Indices(len(p.views))
 	if p.mask == nil || !p.mask.fromTable || p.mask.names == nil {
 		return nil
 	}
@@ -58,7 +61,7 @@ func (p *plan) orderMask() error {
 	if err != nil {
 		return p.mask.wrap(err)
 	}
-	views := textsOf(p.views, func(v *variable) string { return v.name })
+	views := textfile.Texts(p.views, func(v *variable) string { return v.name })
 	if slices.EqualFunc(columns, views, strings.EqualFold) {
 		return nil // two views may have one name: then the order is all there is
 	}
@@ -140,7 +143,7 @@ func (p *plan) readPresent() ([][]bool, error) {
 	v, views := p.mask, len(p.views)
 	rows := p.rowsOf[p.of[v]] // the sample of each row, −1 without
 	if len(rows) < p.n {      // nil, or of a file of views that lacks samples
-		rows = identity(p.n)
+		rows = parallel.Indices(p.n)
 	}
 	if err := v.checkMask(len(rows), p.n, views); err != nil {
 		return nil, err

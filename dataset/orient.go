@@ -3,6 +3,8 @@ package dataset
 import (
 	"fmt"
 	"slices"
+
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // orient decides whether the columns of all views are the samples, and the number of samples. labels is the number of
@@ -45,7 +47,7 @@ func orientedBy(either bool, labels int, counted string) string {
 
 // unlikeSamples is the error that the views have no common number of samples that fits the labels.
 func unlikeSamples(views []*variable, labels int, counted string) error {
-	shapes := textsOf(views, func(v *variable) string { return v.name + " " + v.shapeString() })
+	shapes := textfile.Texts(views, func(v *variable) string { return v.name + " " + v.shapeString() })
 	with := "without labels"
 	if labels > 0 {
 		with = fmt.Sprintf("with %d %s", labels, counted)
@@ -77,10 +79,8 @@ func common(seen, n int) int {
 
 // looksLikeTriplets reports whether all views have three columns.
 func looksLikeTriplets(views []*variable) bool {
-	for _, v := range views {
-		if _, c, ok := v.shape2(); !ok || c != 3 || v.kind != numeric {
-			return false
-		}
-	}
-	return true
+	return all(views, func(v *variable) bool {
+		_, c, ok := v.shape2()
+		return ok && c == 3 && v.kind == numeric
+	})
 }

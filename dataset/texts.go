@@ -27,12 +27,3 @@ func (t *texts) one(s []byte) (string, error) {
 	t.known[string(s)] = k
 	return k, nil
 }
-
-// textsOf returns the text of each element of a list.
-func textsOf[E any](in []E, text func(E) string) []string {
-	out := make([]string, len(in))
-	for i, e := range in {
-		out[i] = text(e)
-	}
-	return out
-}

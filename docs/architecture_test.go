@@ -171,7 +171,11 @@ var arrows = []struct{ name, imports string }{
 
 	// What the report needs.
 	{name: "report/internal/tsne", imports: "internal/kernel internal/parallel internal/rows internal/spectral"},
-	{name: "report", imports: ". choose internal/parallel internal/prepare internal/rows internal/structure internal/textfile internal/view report/internal/tsne score"},
+	{
+		name: "report",
+		imports: ". choose internal/confidence internal/parallel internal/prepare internal/rows internal/structure " +
+			"internal/textfile internal/view report/internal/tsne score",
+	},
 	{
 		name: "cmd/largemvc",
 		imports: ". choose comm dataset dataset/parquet dataset/remote dataset/views internal/checkpoint internal/device internal/file internal/kernel " +

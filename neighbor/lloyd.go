@@ -139,10 +139,7 @@ func someSamples[T Float](
 // shuffled returns the first count of n numbers in random order. moved has the numbers at places from count on that are not the
 // place itself. Its memory grows with count only.
 func shuffled(rng *rand.Rand, n, count int) (order []int, moved map[int]int) {
-	order, moved = make([]int, count), make(map[int]int, count)
-	for i := range order {
-		order[i] = i
-	}
+	order, moved = parallel.Indices(count), make(map[int]int, count)
 	for i := range order {
 		j := i + rng.IntN(n-i)
 		if j < count {

@@ -140,32 +140,17 @@ func (s *source[T]) present(v, i int) bool {
 
 // has reports whether sample i has one of the views.
 func (s *source[T]) has(views []int, i int) bool {
-	for _, v := range views {
-		if s.present(v, i) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(views, func(v int) bool { return s.present(v, i) })
 }
 
 // incomplete reports whether a sample lacks one of the views.
 func (s *source[T]) incomplete(views []int) bool {
-	for _, v := range views {
-		if s.masked[v] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(views, func(v int) bool { return s.masked[v] })
 }
 
 // lacks reports whether a sample, of any rank, lacks one of the views.
 func (s *source[T]) lacks(views []int) bool {
-	for _, v := range views {
-		if lacking(s.group, s.views[v].Present) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(views, func(v int) bool { return lacking(s.group, s.views[v].Present) })
 }
 
 func (s *source[T]) blocks() int { return (s.n + blockRows - 1) / blockRows }
@@ -184,12 +169,10 @@ func (s *source[T]) row(v, i int, buf []T) []T {
 
 // inMemory reports whether the rows of the views lie in memory.
 func (s *source[T]) inMemory(views []int) bool {
-	for _, v := range views {
-		if _, ok := s.views[v].Rows.(*rows.Dense[T]); !ok {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(views, func(v int) bool {
+		_, dense := s.views[v].Rows.(*rows.Dense[T])
+		return !dense
+	})
 }
 
 // rowBuffers returns two scratch rows, long enough for any view whose rows do not lie in memory.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/largemvc/largemvc/internal/confidence"
 	"github.com/largemvc/largemvc/internal/parallel"
 )
 
@@ -36,7 +37,7 @@ func newCertainty(ctx context.Context, r *result, workers int) (*certainty, erro
 					next, at = d, c
 				}
 			}
-			out.distance[i], out.next[i], out.confidence[i] = math.Sqrt(own), at, margin(own, next)
+			out.distance[i], out.next[i], out.confidence[i] = math.Sqrt(own), at, confidence.Margin(own, next)
 		}
 		return nil
 	})
@@ -44,17 +45,6 @@ func newCertainty(ctx context.Context, r *result, workers int) (*certainty, erro
 		out.confidence = r.judged.confidence
 	}
 	return out, err
-}
-
-// margin returns 1 − √(near/next) of the squared distances to the sample's centroid and the next one.
-func margin(near, next float64) float64 {
-	switch {
-	case math.IsInf(next, 1):
-		return 1
-	case next <= near: // rounding may have swapped them
-		return 0
-	}
-	return 1 - math.Sqrt(near/next)
 }
 
 func (c *certainty) leastSure(most int) []int {

@@ -186,13 +186,6 @@ func TestCertainty(t *testing.T) {
 			t.Errorf("sample %d: margin %v, want %v", i, sure.confidence[i], want)
 		}
 	}
-	for _, test := range []struct{ near, next, want float64 }{
-		{0, 4, 1}, {1, 4, 0.5}, {4, 4, 0}, {4.1, 4, 0}, {0, 0, 0}, {1, math.Inf(1), 1},
-	} {
-		if got := margin(test.near, test.next); got != test.want {
-			t.Errorf("margin(%v, %v) is %v, want %v", test.near, test.next, got, test.want)
-		}
-	}
 }
 
 func contains(list []int, x int) bool {

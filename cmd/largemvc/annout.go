@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // ownName begins the names of columns and matrices in a copy of AnnData.
@@ -33,11 +34,8 @@ func (o *dataOptions) checkAnnOut(command, out string, inMemory bool) error {
 		return usagef("%s: -out %s is a copy of the data, which are %s: give it the same ending", command, out,
 			filepath.Ext(o.data[0]))
 	}
-	var columns []string
-	for _, name := range []string{"label", "confidence", "remoteness", "novelty", "class", "class_confidence"} {
-		columns = append(columns, annName(name))
-	}
-	return dataset.CheckAnnData(o.data[0], columns, []string{annMatrix})
+	columns := []string{"label", "confidence", "remoteness", "novelty", "class", "class_confidence"}
+	return dataset.CheckAnnData(o.data[0], textfile.Texts(columns, annName), []string{annMatrix})
 }
 
 // annMatrix is the name of the representation in obsm.

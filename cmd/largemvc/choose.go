@@ -36,11 +36,6 @@ type chooseOptions struct {
 
 func chooseFlags(o *chooseOptions) *flags {
 	f, c := newFlags("choose"), &o.config
-	o.sparse = dataset.SparseIfSmaller
-	f.group("Data")
-	f.data = &o.data
-	f.value(paths{&o.data}, "data", "`FILE` or folder with the data, the same as an argument; - is standard input. Repeat it "+
-		"to give one file per view")
 	o.dataFlags(f)
 	o.prepareFlags(f)
 	f.group("Fits")
@@ -102,11 +97,7 @@ func runChoose(ctx context.Context, args []string, stdout, stderr io.Writer) err
 	if err := o.checkChoose(stdout, figure); err != nil {
 		return err
 	}
-	progressOut := stderr
-	if o.quiet {
-		progressOut = io.Discard
-	}
-	bar := progress.New(progressOut, "tried")
+	bar := newBar(stderr, "tried", o.quiet)
 	defer bar.End()
 	o.progress = readingProgress(bar, time.Now())
 	set, err := o.open(ctx, 32)

@@ -160,12 +160,8 @@ func newComparison(a, b *dataset.Labeling) (*comparison, error) {
 	}
 	_, sizesA := t.Classes()
 	_, sizesB := t.Clusters()
-	c.A, c.B = labelInfo{a.Path, a.Column, ofA, a.Names, sizesA},
-		labelInfo{b.Path, b.Column, ofB, b.Names, sizesB}
-	of := make([]int, len(a.Names)) // A's label → B's
-	for i := range of {
-		of[i] = -1
-	}
+	c.A, c.B = labelInfo{a.Path, a.Column, ofA, a.Names, sizesA}, labelInfo{b.Path, b.Column, ofB, b.Names, sizesB}
+	of := slices.Repeat([]int{-1}, len(a.Names)) // A's label → B's
 	for k, i := range match {
 		of[i] = k
 	}

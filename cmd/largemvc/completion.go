@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 const aboutCompletion = `Usage: largemvc completion bash|zsh|fish
@@ -111,10 +113,7 @@ func firstClause(text string) string {
 
 func bashCompletion(commands []completedCommand) string {
 	var b strings.Builder
-	var names []string
-	for _, c := range commands {
-		names = append(names, c.name)
-	}
+	names := textfile.Texts(commands, func(c completedCommand) string { return c.name })
 	b.WriteString(`# bash completion for largemvc
 
 _largemvc() {

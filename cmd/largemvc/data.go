@@ -49,8 +49,13 @@ type dataOptions struct {
 	progress    func(bytes int64) error // while the data are read; nil: nothing is said
 }
 
-// dataFlags adds the flags of o, but for the data themselves.
+// dataFlags adds the flags of o.
 func (o *dataOptions) dataFlags(f *flags) {
+	o.sparse = dataset.SparseIfSmaller
+	f.group("Data")
+	f.data = &o.data
+	f.each("data", "`FILE` or folder with the data, the same as an argument; - is standard input. Repeat it to give one file "+
+		"per view", o.addData)
 	f.string(&o.labels, "labels", "`NAME|FILE` with the classes: a variable or CSV column, by its name or its number from 0, "+
 		"or else a file of any\nformat of -data; none: use no classes. By default a column or variable with a usual name")
 	f.string(&o.id, "id", "`NAME` of the variable or CSV column with the ids of the samples. Files with ids are joined by "+
@@ -67,10 +72,8 @@ func (o *dataOptions) dataFlags(f *flags) {
 		"understood is an error")
 	f.string(&o.oneHot, "one-hot", "`NAMES` of CSV columns of text: each different text becomes a feature with 0 and 1; * "+
 		"takes all columns of text. By\ndefault columns of text are an error")
-	f.string(
-		&o.mask,
-		"mask", "`FILE` with an n×V matrix: 1 where a sample has a view, 0 where it lacks it. Its columns may have the names "+
-			"of the\nviews, and its rows ids. By default the mask in the data, if there is one")
+	f.string(&o.mask, "mask", "`FILE` with an n×V matrix: 1 where a sample has a view, 0 where it lacks it. Its columns may "+
+		"have the names of the\nviews, and its rows ids. By default the mask in the data, if there is one")
 	f.bool(&o.missingRows, "missing-rows", "read a row that has only NaN as an absent view; by default it is an error, unless "+
 		"the file lists the samples of each\nview")
 	f.bool(&o.triplets, "triplets", "read a matrix of three columns as entries (row, column, value) of a view; by default they "+
@@ -180,6 +183,15 @@ func list(names string) []string {
 		}
 	}
 	return out
+}
+
+// addData takes a file of data.
+func (o *dataOptions) addData(path string) error {
+	if path == "" {
+		return errEmpty
+	}
+	o.data = append(o.data, path)
+	return nil
 }
 
 // tableViews is a flag.Value that may be given several times: NAME=COLUMNS.

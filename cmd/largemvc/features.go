@@ -10,6 +10,9 @@ import (
 
 // matchFeatures puts the features of a set in the order of the model, if asked to, and notes what cannot be compared.
 func matchFeatures(model *largemvc.Predictor, set *dataset.Set, match bool) error {
+	note := func(format string, args ...any) {
+		set.Reading.Notes = append(set.Reading.Notes, fmt.Sprintf(format, args...))
+	}
 	for v := range set.Views {
 		view := &set.Views[v]
 		trained := model.FeatureNames(v)
@@ -24,17 +27,11 @@ func matchFeatures(model *largemvc.Predictor, set *dataset.Set, match bool) erro
 				return err
 			}
 			if extra := others(view.Features, trained); len(extra) > 0 {
-				set.Reading.Notes = append(
-					set.Reading.Notes,
-					fmt.Sprintf("%s: left out: %s that the model does not have: %s", view.Name, count(len(extra), "feature"),
-						join(extra, ", ")),
-				)
+				note("%s: left out: %s that the model does not have: %s", view.Name, count(len(extra), "feature"),
+					join(extra, ", "))
 			}
 			if !slices.Equal(view.Features, trained) {
-				set.Reading.Notes = append(
-					set.Reading.Notes,
-					fmt.Sprintf("%s: its features are put in the order of the model", view.Name),
-				)
+				note("%s: its features are put in the order of the model", view.Name)
 			}
 			*view = arranged
 		case trained != nil && view.Features != nil:
@@ -44,11 +41,7 @@ func matchFeatures(model *largemvc.Predictor, set *dataset.Set, match bool) erro
 		case match:
 			return usagef("predict: -match-features: the features of %s have no names", unnamed)
 		case trained != nil || view.Features != nil:
-			set.Reading.Notes = append(
-				set.Reading.Notes,
-				fmt.Sprintf("the features of %s have no names: the features of %s are taken in their order",
-					unnamed, view.Name),
-			)
+			note("the features of %s have no names: the features of %s are taken in their order", unnamed, view.Name)
 		}
 	}
 	return nil

@@ -16,7 +16,6 @@ import (
 
 // runFit reads the data, fits, writes the labels and prints the report.
 func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
-	progressOut := stderr
 	o, f, err := parseFit(args)
 	if done, err := f.asked(err, stdout, aboutFit, aboutData); done || err != nil {
 		return err
@@ -29,10 +28,7 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 	}
 	o.noteCheckpoint()
 	defer o.endInTime(ctx, stderr, "largemvc")()
-	if o.quiet {
-		progressOut = io.Discard
-	}
-	bar := progress.New(progressOut, "epoch")
+	bar := newBar(stderr, "epoch", o.quiet)
 	defer bar.End()
 	epochs := max(o.config.WithDefaults().Epochs, 1) // a resumed training may know better
 	bar.Show(0, epochs, "reading", 0)

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/dataset"
 )
 
 // stopping has the settings of a stop.
@@ -53,11 +52,6 @@ FILE, and exits with status 1.
 // fitFlags makes the flags of fit.
 func fitFlags(o *fitOptions) *flags {
 	f, c := newFlags("fit"), &o.config
-	o.sparse = dataset.SparseIfSmaller
-	f.group("Data")
-	f.data = &o.data
-	f.value(paths{&o.data}, "data", "`FILE` or folder with the data, the same as an argument; - is standard input. Repeat it "+
-		"to give one file per view")
 	o.dataFlags(f)
 	o.prepareFlags(f)
 	o.diskFlags(f, "the state of each sample\nstays in memory. Without neighbours it is computed again in "+
@@ -70,8 +64,7 @@ func fitFlags(o *fitOptions) *flags {
 		".npz or .csv; none by default")
 	f.output(&o.save, "save", "`FILE` for the trained model; - is standard output; none by default")
 	f.output(&o.report, "report", "`FILE` for a report, one HTML page: a summary in words, a map of the samples, each "+
-		"cluster and a\nmodel card. It takes some seconds, and memory for a second copy of the data; none "+
-		"by default")
+		"cluster and a\nmodel card. It takes some seconds, and memory for a second copy of the data; none by default")
 	f.string(&o.embedding, "embedding", "`FILE` for the representation H (n×m): .npy, .npz or .csv; none by default")
 	f.output(&o.trust, "trust", "`FILE` for the trust in the rows"+aboutTrust+". It needs neighbours, and memory for a second\n"+
 		"copy of the data")

@@ -69,8 +69,7 @@ func (o *dataOptions) checkShards(command, with string) error {
 		}
 	}
 	if len(o.table) > 0 && len(o.data) > 1 && o.sharded() {
-		return usagef("%s: -view takes columns of one file, and %d are given with %%d in -data", command,
-			len(o.data))
+		return usagef("%s: -view takes columns of one file, and %d are given with %%d in -data", command, len(o.data))
 	}
 	if _, err := os.Stat(o.labels); o.classesFile() && err != nil {
 		return usagef("%s: -labels %s is no file: with %s give a table of the classes of all samples", command, o.labels, with)
@@ -179,10 +178,7 @@ var errQuiet = errors.New("")
 
 // goOn says how to go on with a training that ends early.
 func (o *fitOptions) goOn() string {
-	path := o.config.Checkpoint.Path
-	if path == "" {
-		path = o.resume
-	}
+	path := cmp.Or(o.config.Checkpoint.Path, o.resume)
 	if path == "" {
 		return "; there is no checkpoint (-checkpoint FILE keeps one)"
 	}

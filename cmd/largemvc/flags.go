@@ -82,6 +82,12 @@ func (f *flags) value(v flag.Value, name, usage string) {
 	f.added(name)
 }
 
+// each makes a flag that calls set with each of its values.
+func (f *flags) each(name, usage string, set func(value string) error) {
+	f.Func(name, usage, set)
+	f.added(name)
+}
+
 func (f *flags) text(p option, name, usage string) {
 	f.TextVar(p, name, p, usage)
 	f.added(name)
@@ -266,18 +272,5 @@ func (v words) Set(s string) error {
 		return errEmpty
 	}
 	*v.p = s
-	return nil
-}
-
-// paths is a flag.Value that may be given several times.
-type paths struct{ p *[]string }
-
-func (v paths) String() string { return "" }
-
-func (v paths) Set(s string) error {
-	if s == "" {
-		return errEmpty
-	}
-	*v.p = append(*v.p, s)
 	return nil
 }

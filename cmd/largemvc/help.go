@@ -7,6 +7,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/largemvc/largemvc/internal/parallel"
 )
 
 // first says which flags matter most, each with a value as an example, and gives an example of the command. The short help
@@ -120,9 +122,7 @@ func edits(a, b string) int {
 		d[i] = make([]int, len(b)+1)
 		d[i][0] = i
 	}
-	for j := range d[0] {
-		d[0][j] = j
-	}
+	d[0] = parallel.Indices(len(b) + 1)
 	for i := 1; i <= len(a); i++ {
 		for j := 1; j <= len(b); j++ {
 			cost := 1

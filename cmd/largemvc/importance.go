@@ -57,8 +57,7 @@ func newImportant(found *report.Importance, most int) important {
 	count := make([]int, len(found.Clusters))
 	for _, f := range found.Features {
 		if count[f.Cluster]++; count[f.Cluster] <= most {
-			out.Features = append(out.Features,
-				telling{f.Cluster, f.ViewName, f.Name, f.Mean, f.Elsewhere, f.Effect, f.P})
+			out.Features = append(out.Features, telling{f.Cluster, f.ViewName, f.Name, f.Mean, f.Elsewhere, f.Effect, f.P})
 		}
 	}
 	for _, c := range found.Clusters {

@@ -13,6 +13,7 @@ import (
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/internal/progress"
 	"github.com/largemvc/largemvc/internal/suspect"
+	"github.com/largemvc/largemvc/internal/textfile"
 	"github.com/largemvc/largemvc/machine"
 )
 
@@ -36,11 +37,6 @@ Several files are one data set with one view per file. The exit status is 1 if t
 func inspectFlags(o *inspectOptions) *flags {
 	f := newFlags("inspect")
 	o.flags = f
-	o.sparse = dataset.SparseIfSmaller
-	f.group("Data")
-	f.data = &o.data
-	f.value(paths{&o.data}, "data", "`FILE` or folder with the data, the same as an argument; - is standard input. Repeat it "+
-		"to give one file per view")
 	o.dataFlags(f)
 	o.prepareFlags(f)
 	f.bool(&o.manifest, "manifest", "write a manifest beside the files of each -data with %d: how many files there are, and "+
@@ -128,14 +124,14 @@ func (o *inspectOptions) inspectOther(ctx context.Context, stdout io.Writer) (do
 func (o *inspectOptions) writeStart(w io.Writer, r *dataset.Report) error {
 	more := map[string]any{}
 	if o.views == "" && o.table == nil {
-		var names []string
-		for v := range r.Views {
-			names = append(names, r.Views[v].Name)
-		}
-		more["views"] = names
+		more["views"] = viewNames(r)
 	}
 	clusters, _ := o.count(r)
 	return writeConfig(w, o.flags, largemvc.Config{Clusters: clusters}, more)
+}
+
+func viewNames(r *dataset.Report) []string {
+	return textfile.Texts(r.Views, func(v dataset.ViewReport) string { return v.Name })
 }
 
 // count returns the number of clusters to begin with, and why.
@@ -154,16 +150,12 @@ func (o *inspectOptions) fitCommand(r *dataset.Report, clusters int) string {
 	if f := r.Files[0].Format; len(o.data) > 1 || !strings.HasPrefix(f, "AnnData") && !strings.HasPrefix(f, "MuData") {
 		return ""
 	}
-	names := make([]string, len(r.Views))
-	for v := range r.Views {
-		names[v] = r.Views[v].Name
-	}
 	labels := ""
 	if o.labels != "" {
 		labels = " -labels " + o.labels
 	}
 	return fmt.Sprintf("fit it with: largemvc fit -data %s -views %s%s -clusters %d -save model.safetensors -out labels.csv\n",
-		o.data[0], strings.Join(names, ","), labels, clusters)
+		o.data[0], strings.Join(viewNames(r), ","), labels, clusters)
 }
 
 // suggest prints what to fit the data with.
@@ -209,8 +201,7 @@ func suggestion(r *dataset.Report) string {
 				"under %d)", v, count(x.Features, "feature"), fewFeatures)
 		}
 		if suspect.Dominated(x.MedianStd, x.MaxStd, x.Fill) {
-			return text + without + fmt.Sprintf("the columns of view %d differ in "+
-				"scale (the rule: the largest standard\n"+
+			return text + without + fmt.Sprintf("the columns of view %d differ in scale (the rule: the largest standard\n"+
 				"deviation over %d times the median one, here %.0f times, in a view with at least half of its entries not zero)",
 				v, suspect.WildScale, x.MaxStd/x.MedianStd)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"regexp"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // aboutLabels says what is in the first columns of a file of labels.
@@ -49,10 +51,7 @@ func withIDs(r *dataset.Reading, ids []string, columns []dataset.Column) []datas
 	if ids == nil {
 		return columns
 	}
-	names := make([]string, len(columns))
-	for i, c := range columns {
-		names[i] = c.Name
-	}
+	names := textfile.Texts(columns, func(c dataset.Column) string { return c.Name })
 	return append([]dataset.Column{{Name: idName(r.IDColumn, names), Data: ids}}, columns...) // columns stays as it is
 }
 
@@ -90,9 +89,7 @@ func trustColumns(in *input, first int, trust [][]float64) []dataset.Column {
 	suspect := make([]string, len(trust[0]))
 	names := make([]string, len(trust))
 	for v := range names {
-		if names[v] = in.names[v]; names[v] == "" {
-			names[v] = fmt.Sprintf("view %d", v)
-		}
+		names[v] = cmp.Or(in.names[v], fmt.Sprintf("view %d", v))
 	}
 	for i := range suspect {
 		least := 0

@@ -197,10 +197,7 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 			return c.run(ctx, args[1:], stdout, stderr)
 		}
 	}
-	var names []string
-	for _, c := range commands() {
-		names = append(names, c.name)
-	}
+	names := textfile.Texts(commands(), func(c command) string { return c.name })
 	if meant := nearest(args[0], names); meant != "" {
 		return usagef("there is no command %q: did you mean %s?", args[0], meant)
 	}

@@ -172,10 +172,9 @@ func printModel(w io.Writer, path string) error {
 	variant, activation := networkOf(&c)
 	line("network", "%s, %s, %s, activation %v", networkNames[variant], count(c.Layers, "layer"), count(c.Anchors, "anchor"),
 		activation)
-	var inputs []string
-	for _, in := range p.Inputs() {
-		inputs = append(inputs, fmt.Sprintf("view %d %v (%d)", in.View, in.Preprocess, in.Columns))
-	}
+	inputs := textfile.Texts(p.Inputs(), func(in largemvc.Input) string {
+		return fmt.Sprintf("view %d %v (%d)", in.View, in.Preprocess, in.Columns)
+	})
 	line("inputs", "%s", strings.Join(inputs, ", "))
 	text, err := json.Marshal(c)
 	if err != nil {

@@ -21,13 +21,8 @@ type modelOptions struct {
 
 // modelFlags adds the flags of o.
 func (o *modelOptions) modelFlags(f *flags) {
-	o.sparse = dataset.SparseIfSmaller
 	f.group("Model")
 	f.string(&o.model, "model", "`FILE` that fit -save wrote; required, so it has no default")
-	f.group("Data")
-	f.data = &o.data
-	f.value(paths{&o.data}, "data", "`FILE` or folder with the data, the same as an argument; - is standard input. Repeat it "+
-		"to give one file per view")
 	o.dataFlags(f)
 	f.bool(&o.match, "match-features", "put the features into the order of the model, by their names; by default another order "+
 		"is an error")

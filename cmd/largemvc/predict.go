@@ -55,8 +55,8 @@ func predictFlags(o *predictOptions) *flags {
 	f.string(&o.embedding, "embedding", "`FILE` for the representation H (n×m): .npy, .npz or .csv; none by default")
 	f.output(&o.trust, "trust", "`FILE` for the trust in the rows"+aboutTrust)
 	o.diskFlags(f, "each part of the labels is\nwritten at once")
-	f.value(&o.rows, "rows", "`FIRST:END`, with -from-disk: label only the rows FIRST to END-1, so that several machines can "+
-		"share the rows; by\ndefault all")
+	f.each("rows", "`FIRST:END`, with -from-disk: label only the rows FIRST to END-1, so that several machines can share the "+
+		"rows; by\ndefault all", o.rows.set)
 	f.bool(&o.mpi, "mpi", "label together with the other processes of mpirun, srun or the mpi-operator; each labels a part of "+
 		"the rows, as\nwith -from-disk. %d is the number of a part in -data FILE, and the number of the process in -out "+
 		"FILE\n(docs/mpi.md)")
@@ -141,11 +141,7 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if err := o.checkFlags(stdout, files); err != nil {
 		return err
 	}
-	progressOut := stderr
-	if o.quiet {
-		progressOut = io.Discard
-	}
-	bar := progress.New(progressOut, "")
+	bar := newBar(stderr, "", o.quiet)
 	defer bar.End()
 	if o.fromDisk {
 		return o.predictFromDisk(ctx, files, bar, stdout, stderr)
@@ -161,11 +157,8 @@ func (o *predictOptions) checkFlags(stdout io.Writer, files *predictOutputs) err
 	if err := errors.Join(embeddingFile(o.embedding).check("predict"), membershipsFile(o.members).check("predict")); err != nil {
 		return err
 	}
-	if o.json && (o.out == standard || o.report == standard) {
-		return usagef("predict: -json writes to standard output too: give -out and -report a file")
-	}
-	if o.json && o.trust == standard {
-		return usagef("predict: -json writes to standard output too: give -trust a file")
+	if o.json && o.toStandard() {
+		return usagef("predict: -json writes to standard output too: give -out, -report and -trust a file")
 	}
 	if o.workers < 0 || o.workers > parallel.MostWorkers {
 		return usagef("predict: -workers is %d, want 0 to %d", o.workers, parallel.MostWorkers)
@@ -212,10 +205,8 @@ func (o *predictOptions) predictInMemory(
 	)
 	p := &prediction{
 		Model: o.model, Samples: in.samples, Views: len(in.views), Dims: in.dims, MissingRate: in.missing,
-		Clusters: model.Clusters,
-		Float:    bits(model.Config().Float64), ReadSeconds: read.Sub(began).Seconds(),
-		PredictSeconds: time.Since(read).Seconds(), PeakRSS: peakMiB(),
-		ClusterSizes: make([]int, model.Clusters),
+		Clusters: model.Clusters, ClusterSizes: make([]int, model.Clusters), Float: bits(model.Config().Float64),
+		ReadSeconds: read.Sub(began).Seconds(), PredictSeconds: time.Since(read).Seconds(), PeakRSS: peakMiB(),
 	}
 	for _, label := range found.Labels {
 		p.ClusterSizes[label]++
@@ -239,10 +230,15 @@ func (o *predictOptions) predictInMemory(
 
 // free returns where the summary goes: to standard error if a file goes to standard output.
 func (o *predictOptions) free(stdout, stderr io.Writer) io.Writer {
-	if slices.Contains([]string{o.out, o.report, o.trust}, standard) {
+	if o.toStandard() {
 		return stderr
 	}
 	return stdout
+}
+
+// toStandard says whether an output goes to standard output.
+func (o *predictOptions) toStandard() bool {
+	return slices.Contains([]string{o.out, o.report, o.trust}, standard)
 }
 
 // ranOn returns the device of a run, and why it ran there.

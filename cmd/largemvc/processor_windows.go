@@ -13,9 +13,6 @@ func processor() string {
 		return ""
 	}
 	defer key.Close()
-	name, _, err := key.GetStringValue("ProcessorNameString")
-	if err != nil {
-		return ""
-	}
+	name, _, _ := key.GetStringValue("ProcessorNameString")
 	return strings.TrimSpace(name)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -170,11 +171,7 @@ func (o *fitOptions) noteCheckpoint() {
 
 // hasCheckpoint reports whether there is a checkpoint of this training to go on from: each one is a new file.
 func (o *fitOptions) hasCheckpoint() bool {
-	path := o.config.Checkpoint.Path
-	if path == "" {
-		path = o.resume
-	}
-	info, err := os.Stat(path)
+	info, err := os.Stat(cmp.Or(o.config.Checkpoint.Path, o.resume))
 	if err != nil || o.resume != "" || o.before == nil {
 		return err == nil
 	}

@@ -12,12 +12,11 @@ import (
 	"github.com/largemvc/largemvc/comm"
 )
 
-// rowRange is a flag.Value, FIRST:END: the rows from FIRST to END−1. The zero value stands for all.
+// rowRange are the rows from lo to hi−1. The zero value stands for all.
 type rowRange struct{ lo, hi int }
 
-func (r *rowRange) String() string { return "" }
-
-func (r *rowRange) Set(s string) error {
+// set takes FIRST:END.
+func (r *rowRange) set(s string) error {
 	first, end, ok := strings.Cut(s, ":")
 	lo, wrong := strconv.Atoi(first)
 	hi, bad := strconv.Atoi(end)

@@ -20,10 +20,11 @@ import (
 // settingFlags adds the flags that set fields by name.
 func (o *fitOptions) settingFlags(f *flags) {
 	f.group("Settings by name")
-	f.value(setting{f}, "set", "`FIELD=VALUE` sets a field of Config by its name; VALUE may be none. Repeat it for more fields. "+
+	f.each("set", "`FIELD=VALUE` sets a field of Config by its name; VALUE may be none. Repeat it for more fields. "+
 		"It wins over\nother flags. For example Layers=3, Optimizer.LearningRate=0.02, Preprocess=zscore, Noise=NoNoise, "+
 		"Anchor.Detach=true.\n'go doc largemvc.Config' explains the fields and gives their defaults:\n"+
-		strings.TrimSpace(regexp.MustCompile("(.{1,110})( |$)").ReplaceAllString(strings.Join(settings(), " "), "$1\n")))
+		strings.TrimSpace(regexp.MustCompile("(.{1,110})( |$)").ReplaceAllString(strings.Join(settings(), " "), "$1\n")),
+		f.addSetting)
 	f.string(&f.file, "config", "`FILE` of JSON: an object with fields of Config, and flags by their names. Flags on the "+
 		"command line win\n(examples/recipes/README.md). None by default")
 	f.output(&o.writeTo, "write-config", "`FILE` for all settings of this fit, also the defaults, and how the data are read; "+
@@ -33,20 +34,16 @@ func (o *fitOptions) settingFlags(f *flags) {
 // assignment is a value for a field of Config.
 type assignment struct{ name, value string }
 
-// setting is the flag.Value of -set.
-type setting struct{ f *flags }
-
-func (s setting) String() string { return "" }
-
-func (s setting) Set(text string) error {
+// addSetting takes a value of -set.
+func (f *flags) addSetting(text string) error {
 	name, value, ok := strings.Cut(text, "=")
 	if !ok || name == "" || value == "" {
 		return errors.New("must be FIELD=VALUE, for example Neighborhood.Steps=8")
 	}
 	if !slices.Contains(settings(), name) {
-		return s.f.unknown(name)
+		return f.unknown(name)
 	}
-	s.f.fields = append(s.f.fields, assignment{name, value})
+	f.fields = append(f.fields, assignment{name, value})
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,10 +75,7 @@ func (c *counted) Read(p []byte) (int, error) {
 }
 
 func (s *spooled) copy(ctx context.Context, o *dataOptions, stdin io.Reader) error {
-	memory := o.maxMemory
-	if memory == 0 {
-		memory = spoolMemory
-	}
+	memory := cmp.Or(o.maxMemory, spoolMemory)
 	in := &counted{r: stdin, most: int64(min(memory, math.MaxInt64>>20/spoolFactor)) << 20 * spoolFactor}
 	in.message = fmt.Sprintf("holds more than %d MiB, %d times the memory that reading may take; give more with -max-memory, or "+
 		"write it to a file", in.most>>20, spoolFactor)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -13,6 +14,14 @@ import (
 // sparseFill is the share of entries that are not zero up to which a sparse view trains faster than a dense one, measured
 // on public sets: at 1 % it takes less than half the time, at 15 % three to four times as long.
 const sparseFill = 0.05
+
+// newBar makes the bar of a command, whose steps have a name.
+func newBar(stderr io.Writer, step string, quiet bool) *progress.Bar {
+	if quiet {
+		stderr = io.Discard
+	}
+	return progress.New(stderr, step)
+}
 
 // readingProgress says how much was read and unpacked.
 func readingProgress(bar *progress.Bar, began time.Time) func(bytes int64) error {

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // inConfig are the flags that a written configuration has beside the fields of Config.
@@ -58,17 +60,11 @@ func writeConfig(w io.Writer, f *flags, c largemvc.Config, more map[string]any) 
 func configValue(v flag.Value) any {
 	switch v := v.(type) {
 	case tableViews:
-		var list []string
-		for _, x := range *v.p {
-			list = append(list, x.Name+"="+strings.Join(x.Columns, ","))
-		}
-		return list
+		return textfile.Texts(*v.p, func(x dataset.TableView) string { return x.Name + "=" + strings.Join(x.Columns, ",") })
 	case transforms:
-		var parts []string
-		for _, name := range slices.Sorted(maps.Keys(*v.p)) {
-			parts = append(parts, strings.TrimPrefix(name+"="+(*v.p)[name].String(), "*="))
-		}
-		return strings.Join(parts, ",")
+		return strings.Join(textfile.Texts(slices.Sorted(maps.Keys(*v.p)), func(name string) string {
+			return strings.TrimPrefix(name+"="+(*v.p)[name].String(), "*=")
+		}), ",")
 	case interface{ IsBoolFlag() bool }:
 		return v.(flag.Value).String() == "true"
 	}

@@ -10,7 +10,7 @@ import (
 
 func TestMargin(t *testing.T) {
 	for _, c := range []struct{ near, next, want float64 }{
-		{0, 1, 1}, {1, 1, 0}, {1, 4, 0.5}, {2, 1, 0}, {1, math.Inf(1), 1}, {0, 0, 0},
+		{0, 1, 1}, {1, 1, 0}, {1, 4, 0.5}, {2, 1, 0}, {1, math.Inf(1), 1}, {0, 0, 0}, {0, 4, 1}, {4.1, 4, 0},
 	} {
 		if got := Margin(c.near, c.next); got != c.want {
 			t.Errorf("Margin(%g, %g) is %g, want %g", c.near, c.next, got, c.want)

@@ -1,6 +1,10 @@
 package engine
 
-import "github.com/largemvc/largemvc/internal/kernel"
+import (
+	"slices"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+)
 
 // chunkSums holds the sums of one chunk of rows. Matrices have the precision of the data.
 type chunkSums[T kernel.Float] struct {
@@ -93,15 +97,12 @@ type scratch[T kernel.Float] struct {
 
 func newScratch[T kernel.Float](s *Spec, block, ld int) *scratch[T] {
 	w := &scratch[T]{s1: make([]T, block), s2: make([]T, block), d1: make([]float64, block),
-		d2: make([]float64, block), ones: make([]T, block)}
+		d2: make([]float64, block), ones: slices.Repeat([]T{1}, block)}
 	for _, b := range []*[]T{&w.hr, &w.z, &w.a, &w.hk, &w.g, &w.gs, &w.prev, &w.grad, &w.zc, &w.rest} {
 		*b = make([]T, block*ld)
 	}
 	for range s.Dims {
 		w.dq = append(w.dq, make([]T, block))
-	}
-	for i := range w.ones {
-		w.ones[i] = 1
 	}
 	return w
 }

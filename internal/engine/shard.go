@@ -183,14 +183,7 @@ func (s *Memory[T]) setPresence(present [][]bool) {
 	}
 }
 
-func all(b []bool) bool {
-	for _, x := range b {
-		if !x {
-			return false
-		}
-	}
-	return true
-}
+func all(b []bool) bool { return !slices.Contains(b, false) }
 
 func (s *Memory[T]) allocate(h0 []float64, training bool, spare [][]T) {
 	sp, views, spare := s.spec, len(s.x), slices.Clone(spare)

@@ -47,10 +47,7 @@ func (r *start[T]) moveTo(src *Source[T]) {
 		clear(r.counts[k])
 	}
 	clear(r.size)
-	r.labels, r.next = make([]int, src.n), make([]int, src.n)
-	for i := range r.labels {
-		r.labels[i] = -1
-	}
+	r.labels, r.next = slices.Repeat([]int{-1}, src.n), make([]int, src.n)
 	r.converged = false
 }
 

@@ -105,10 +105,7 @@ func (s *solver[T]) relocated(
 
 // ordered returns the indices of x by rising sign·x, the first of equals first.
 func ordered(x []float64, sign float64) []int {
-	order := make([]int, len(x))
-	for k := range order {
-		order[k] = k
-	}
+	order := parallel.Indices(len(x))
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sign*x[a], sign*x[b]) })
 	return order
 }

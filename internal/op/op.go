@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash"
 	"hash/fnv"
+	"slices"
 
 	"github.com/chewxy/hm"
 	"gorgonia.org/gorgonia"
@@ -174,10 +175,4 @@ func WantFloat(what string, n *gorgonia.Node, dims int) error {
 }
 
 // All is n times true.
-func All(n int) []bool {
-	b := make([]bool, n)
-	for i := range b {
-		b[i] = true
-	}
-	return b
-}
+func All(n int) []bool { return slices.Repeat([]bool{true}, n) }

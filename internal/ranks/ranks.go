@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/largemvc/largemvc/internal/parallel"
@@ -150,10 +151,7 @@ func (g *Group) head(what string, size, state int) ([]int, error) {
 	mine = append(mine, what[:min(len(what), textBytes)]...)
 	mine = mine[:HeaderBytes]
 	ranks := g.world.Size()
-	sizes, all := make([]int, ranks), make([]byte, ranks*HeaderBytes)
-	for r := range sizes {
-		sizes[r] = HeaderBytes
-	}
+	sizes, all := slices.Repeat([]int{HeaderBytes}, ranks), make([]byte, ranks*HeaderBytes)
 	if err := g.gather(mine, sizes, all); err != nil {
 		return nil, err
 	}

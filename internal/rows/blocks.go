@@ -146,11 +146,7 @@ type recent struct {
 const mostRecent = 1 << 10
 
 func newRecent(blocks int) recent {
-	r := recent{ring: make([]int, min(mostRecent, blocks/4)), held: map[int]int{}}
-	for i := range r.ring {
-		r.ring[i] = -1
-	}
-	return r
+	return recent{ring: slices.Repeat([]int{-1}, min(mostRecent, blocks/4)), held: map[int]int{}}
 }
 
 func (r *recent) has(number int) bool { _, ok := r.held[number]; return ok }

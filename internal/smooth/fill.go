@@ -46,10 +46,7 @@ func (s *Inputs[T]) Fill(ctx context.Context, views []view.View, o Options) ([]n
 // widestFirst returns the numbers of views by decreasing width. Inputs replace views in this order: the memory that a wide view
 // leaves has room for narrow ones.
 func widestFirst(dims []int) []int {
-	order := make([]int, len(dims))
-	for v := range order {
-		order[v] = v
-	}
+	order := parallel.Indices(len(dims))
 	slices.SortStableFunc(order, func(a, b int) int { return dims[b] - dims[a] })
 	return order
 }

@@ -289,10 +289,7 @@ func (s *Transform[T]) readFilters(in *file.Tensors, atoms, steps int) {
 
 // incomplete reports whether some samples lack an input: then the file has all of these tensors.
 func incomplete(in *file.Tensors, input int) bool {
-	for _, name := range []string{"present", "filter_all", "filter_have"} {
-		if in.Has(fmt.Sprintf("%s.%d", name, input)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"present", "filter_all", "filter_have"}, func(name string) bool {
+		return in.Has(fmt.Sprintf("%s.%d", name, input))
+	})
 }

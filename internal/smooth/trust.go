@@ -47,7 +47,7 @@ func (s *Transform[T]) Trust(ctx context.Context, views []view.View, workers int
 		if err := s.before(ctx, views, lo, hi, 1, t); err != nil {
 			return err
 		}
-		rows := s.inputs.sideBySide(t.blocks, upTo(hi-lo))
+		rows := s.inputs.sideBySide(t.blocks, parallel.Indices(hi-lo))
 		var err error
 		if rows.Odd, err = j.odd(ctx, views, lo, hi); err != nil {
 			return err
@@ -106,14 +106,6 @@ func (j *judging[T]) odd(ctx context.Context, views []view.View, lo, hi int) ([]
 
 // trustRows is the number of samples that a goroutine judges at once.
 const trustRows = 256
-
-func upTo(n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = i
-	}
-	return out
-}
 
 // known returns the rows of training samples that other samples are compared with.
 func (s *Transform[T]) known() (trust.Rows[T], error) {

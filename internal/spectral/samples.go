@@ -2,6 +2,7 @@ package spectral
 
 import (
 	"context"
+	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
@@ -183,10 +184,7 @@ func timesRows[T kernel.Float](
 	out := take(k * n)
 	return out, parallel.For(ctx, workers, (n+blockRows-1)/blockRows, func(_, c int) error {
 		from, to := c*blockRows, min((c+1)*blockRows, n)
-		y, part, ones := make([]T, blockRows*ld), make([]T, blockRows*ld), make([]T, blockRows)
-		for i := range ones {
-			ones[i] = 1
-		}
+		y, part, ones := make([]T, blockRows*ld), make([]T, blockRows*ld), slices.Repeat([]T{1}, blockRows)
 		timesPanels(x, panels, from, to, y, part, ones, ld)
 		for r := range k {
 			for i := from; i < to; i++ {

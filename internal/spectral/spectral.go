@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -273,12 +274,8 @@ func gramTimes[T kernel.Float](
 	}
 	s := ranks.RowSum{What: "products for leading directions", Workers: cfg.Workers, Rows: n, Chunk: chunkRows, Size: k * total}
 	return ranks.SumRows(ctx, cfg.Group, s, func() *buffer {
-		b := &buffer{y: make([]T, blockRows*ld), part: make([]T, blockRows*ld), ones: make([]T, blockRows),
+		return &buffer{y: make([]T, blockRows*ld), part: make([]T, blockRows*ld), ones: slices.Repeat([]T{1}, blockRows),
 			sums: make([]T, k*total)}
-		for i := range b.ones {
-			b.ones[i] = 1
-		}
-		return b
 	}, func(_, from, to int, b *buffer, part []float64) error {
 		clear(b.sums)
 		for i := from; i < to; i += blockRows {
@@ -350,10 +347,7 @@ func project[T kernel.Float](ctx context.Context, b *Basis, x []rows.Matrix[T], 
 		kernel.PackT(&panels[v], d, k, b.V[v], d)
 	}
 	return parallel.For(ctx, workers, (n+chunkRows-1)/chunkRows, func(_, c int) error {
-		part, ones := make([]T, blockRows*ld), make([]T, blockRows)
-		for i := range ones {
-			ones[i] = 1
-		}
+		part, ones := make([]T, blockRows*ld), slices.Repeat([]T{1}, blockRows)
 		for i := c * chunkRows; i < min((c+1)*chunkRows, n); i += blockRows {
 			j := min(i+blockRows, (c+1)*chunkRows, n)
 			for v := range x {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
 )
 
 // A sample within border of a border is at the border; a sample from there to inner lies within its cluster. Centroids are 0.5
@@ -123,10 +124,7 @@ func rankCorrelation(x, y []float64) float64 {
 
 // ranks returns the rank of each value.
 func ranks(x []float64) []float64 {
-	order := make([]int, len(x))
-	for i := range order {
-		order[i] = i
-	}
+	order := parallel.Indices(len(x))
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(x[a], x[b]) })
 	out := make([]float64, len(x))
 	for r, i := range order {

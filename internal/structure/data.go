@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/smooth"
 	"github.com/largemvc/largemvc/internal/view"
@@ -120,11 +121,7 @@ func (d *data) first(most int) *data {
 	if d.n <= most {
 		return d
 	}
-	some := make([]int, most)
-	for i := range some {
-		some[i] = i
-	}
-	return d.take(some)
+	return d.take(parallel.Indices(most))
 }
 
 // single returns the blocks of one view.

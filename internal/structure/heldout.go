@@ -104,11 +104,7 @@ func together(ctx context.Context, views []view.View, some []int, o *Options) (*
 // Squares returns the squared distances between all samples in the prepared views, with their stride; nil: all views are
 // constant. Rows of absent views are filled from neighbours.
 func Squares(ctx context.Context, views []view.View, o Options) (squares []float32, stride int, err error) {
-	every := make([]int, views[0].Rows)
-	for i := range every {
-		every[i] = i
-	}
-	d, err := together(ctx, views, every, &o)
+	d, err := together(ctx, views, parallel.Indices(views[0].Rows), &o)
 	if err == nil && d != nil {
 		d, err = d.filled(ctx, o)
 	}

@@ -80,12 +80,3 @@ func (c *Comparer) Twin(a, b Rows, cols int, rows []int) (factor float64, ok boo
 	}
 	return factor, factor != 0
 }
-
-// All returns the numbers of n rows.
-func All(n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = i
-	}
-	return out
-}

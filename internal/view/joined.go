@@ -97,12 +97,7 @@ func (j *Joint) setSides(side []int, a, b int) {
 }
 
 func has(views []View, some []int, i int) bool {
-	for _, v := range some {
-		if views[v].Has(i) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(some, func(v int) bool { return views[v].Has(i) })
 }
 
 // Text names the sides and the samples that join them.
