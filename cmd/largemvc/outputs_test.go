@@ -147,12 +147,6 @@ func TestOutputsOverStandardOutput(t *testing.T) {
 	line := []string{"fit", "-data", path, "-epochs", "1", "-quiet", "-out", "-", "-trust", log}
 	status := run(context.Background(), line, f, &stderr)
 	checkFailure(t, "fit", exitUsage, status, contents(t, log), stderr.String(), "is the file that standard output goes to")
-	c := asProcess("fit", "-data", path, "-epochs", "1", "-quiet", "-out", log)
-	c.Stderr = f
-	if err := c.Run(); c.ProcessState.ExitCode() != exitUsage ||
-		!strings.Contains(contents(t, log), "is the file that standard error goes to") {
-		t.Errorf("%v, %q", err, contents(t, log))
-	}
 }
 
 // TestOutputsAreTried: what cannot be written is found out before the work where it can be; where not, the other outputs are

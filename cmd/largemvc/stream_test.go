@@ -296,3 +296,19 @@ func TestResumeFromAPipe(t *testing.T) {
 	sent()
 	checkFailure(t, "no data", exitError, status, stdout, stderr, "nothing.npz")
 }
+
+// TestOutputsOverStandardError: a file that standard error goes to is no output.
+func TestOutputsOverStandardError(t *testing.T) {
+	path, log := writeSet(t, 30, true), filepath.Join(t.TempDir(), "log")
+	f, err := os.Create(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	c := asProcess("fit", "-data", path, "-epochs", "1", "-quiet", "-out", log)
+	c.Stderr = f
+	if err := c.Run(); c.ProcessState.ExitCode() != exitUsage ||
+		!strings.Contains(contents(t, log), "is the file that standard error goes to") {
+		t.Errorf("%v, %q", err, contents(t, log))
+	}
+}
