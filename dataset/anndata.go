@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/largemvc/largemvc/dataset/internal/hdf5"
-	"github.com/largemvc/largemvc/internal/textfile"
+	"github.com/largemvc/largemvc/internal/lists"
 )
 
 // listAnnData lists a file of AnnData (X, layers, obsm, obs) or MuData (the same in each mod/NAME), by paths. ok is false for
@@ -412,5 +412,5 @@ func (v *variable) asTexts(lim *limits) ([]string, error) {
 	if err := lim.Take("texts", (stringBytes+24)*int64(len(x))); err != nil {
 		return nil, err
 	}
-	return textfile.Texts(x, func(a float64) string { return className(a) }), nil
+	return lists.Texts(x, func(a float64) string { return className(a) }), nil
 }

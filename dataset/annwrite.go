@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/largemvc/largemvc/dataset/internal/hdf5"
-	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/lists"
 )
 
 // AnnDataLabels holds labels and other values of samples for a copy of an AnnData or MuData file.
@@ -199,7 +199,7 @@ func (c *annCopy) rows() ([]int, error) {
 	if err := c.lim.Take("the rows of obs", 8*int64(c.n)); err != nil {
 		return nil, err
 	}
-	at := parallel.Indices(c.n)
+	at := lists.Indices(c.n)
 	if c.IDs == nil {
 		return at, nil
 	}

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/largemvc/largemvc/internal/textfile"
+	"github.com/largemvc/largemvc/internal/lists"
 )
 
 // Names that files of this field use, lower case, the likeliest first.
@@ -54,7 +54,7 @@ func (s *source) listing() string {
 	if s.table != nil {
 		return s.table.listing()
 	}
-	all := textfile.Texts(s.vars, func(v *variable) string { return fmt.Sprintf("%s (%s %s)", v.name, v.shapeString(), v.class) })
+	all := lists.Texts(s.vars, func(v *variable) string { return fmt.Sprintf("%s (%s %s)", v.name, v.shapeString(), v.class) })
 	return cmp.Or(someNames(all), "nothing")
 }
 

@@ -2,9 +2,9 @@ package dataset
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -77,8 +77,16 @@ func (c *columns) listing() string {
 
 func isPattern(part string) bool { return strings.ContainsAny(part, "*?[") }
 
-// of are the columns of a name, a range or a pattern. A pattern takes none that skip tells.
+// of are the columns of a name, a range or a pattern, at least one. A pattern takes none that skip names.
 func (c *columns) of(part string, skip func(i int) bool) ([]int, error) {
+	in, err := c.matching(part, skip)
+	if err == nil && len(in) == 0 {
+		err = fmt.Errorf("has no column %s, but %s", part, c.listing())
+	}
+	return in, err
+}
+
+func (c *columns) matching(part string, skip func(i int) bool) ([]int, error) {
 	if err := c.once(part); err != nil {
 		return nil, err
 	}
@@ -99,28 +107,15 @@ func (c *columns) of(part string, skip func(i int) bool) ([]int, error) {
 			}
 		}
 	}
-	if len(in) == 0 {
-		return nil, &noColumnError{part, c.listing()}
-	}
 	return in, nil
-}
-
-// noColumnError reports a part of a view that none of the columns is.
-type noColumnError struct{ part, listing string }
-
-func (e *noColumnError) Error() string {
-	return fmt.Sprintf("has no column %s, but %s", e.part, e.listing)
 }
 
 // lacks reports that a table with names has no column of any of the parts.
 func (c *columns) lacks(parts []string) bool {
-	for _, part := range parts {
-		var none *noColumnError
-		if _, err := c.of(part, func(int) bool { return false }); !errors.As(err, &none) {
-			return false
-		}
-	}
-	return c.header != nil
+	return c.header != nil && !slices.ContainsFunc(parts, func(part string) bool {
+		in, err := c.matching(part, func(int) bool { return false })
+		return err != nil || len(in) > 0
+	})
 }
 
 // rangeOf are the columns of a range, first-last, or none where part is no range.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/largemvc/largemvc/dataset/internal/columnar"
 	"github.com/largemvc/largemvc/dataset/internal/elem"
+	"github.com/largemvc/largemvc/internal/lists"
 	"github.com/largemvc/largemvc/internal/textfile"
 )
 
@@ -502,7 +503,7 @@ func (c *csvFile) matrix(name string, features []csvFeature) *variable {
 		v.asText = c.textColumn(features[0].column)
 	}
 	if c.header != nil {
-		v.names = func() ([]string, error) { return textfile.Texts(features, c.featureName), nil }
+		v.names = func() ([]string, error) { return lists.Texts(features, c.featureName), nil }
 	}
 	return v
 }

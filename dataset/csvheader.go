@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/largemvc/largemvc/internal/lists"
 	"github.com/largemvc/largemvc/internal/textfile"
 )
 
@@ -295,7 +296,7 @@ func isTelling(name string) bool {
 }
 
 // someFields lists the fields of a record.
-func someFields(record [][]byte) string { return someNames(textfile.Texts(record, textfile.OrLatin1)) }
+func someFields(record [][]byte) string { return someNames(lists.Texts(record, textfile.OrLatin1)) }
 
 // someNames lists names, the first twelve of them.
 func someNames(names []string) string {

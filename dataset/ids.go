@@ -12,8 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/largemvc/largemvc/dataset/internal/elem"
-	"github.com/largemvc/largemvc/internal/parallel"
-	"github.com/largemvc/largemvc/internal/textfile"
+	"github.com/largemvc/largemvc/internal/lists"
 )
 
 // Names of what names the samples: these, in lower case, and what ends in id.
@@ -101,7 +100,7 @@ func (c *csvFile) idOf(named []int, taken []bool) (int, error) {
 			return i, nil
 		}
 	}
-	switch k, err := soleID("columns", textfile.Texts(named, c.nameOf)); {
+	switch k, err := soleID("columns", lists.Texts(named, c.nameOf)); {
 	case err != nil:
 		return 0, err
 	case k >= 0:
@@ -239,7 +238,7 @@ func (s *source) idVariable(o *Options) (*variable, error) {
 			found = append(found, v)
 		}
 	}
-	switch k, err := soleID("variables", textfile.Texts(found, func(v *variable) string { return v.name })); {
+	switch k, err := soleID("variables", lists.Texts(found, func(v *variable) string { return v.name })); {
 	case err != nil:
 		return nil, named(s.path, err)
 	case k >= 0:
@@ -307,7 +306,7 @@ func readNumberedIDs(v *variable, lim *limits) ([]string, error) {
 
 // asDigits writes whole numbers, unless there is an error.
 func asDigits[T int | int64 | uint64](x []T, err error) ([]string, error) {
-	return textfile.Texts(x, func(id T) string { return fmt.Sprint(id) }), err
+	return lists.Texts(x, func(id T) string { return fmt.Sprint(id) }), err
 }
 
 // plainIDs takes the .0 away where all ids are whole numbers that a program wrote as floats.
@@ -386,9 +385,7 @@ func (j *join) compare(k int) {
 }
 
 // rowNumbers are the numbers from 0 to before n, as texts.
-func rowNumbers(n int) []string {
-	return textfile.Texts(parallel.Indices(n), itoa)
-}
+func rowNumbers(n int) []string { return lists.Texts(lists.Indices(n), itoa) }
 
 // placesOf are the places of names in their list.
 func placesOf(names []string) map[string]int {
@@ -401,7 +398,7 @@ func placesOf(names []string) map[string]int {
 
 // names are the first few of some ids.
 func (j *join) names(samples []int) string {
-	return someNames(textfile.Texts(samples, func(i int) string { return j.ids[i] }))
+	return someNames(lists.Texts(samples, func(i int) string { return j.ids[i] }))
 }
 
 // zerosBefore matches zeros before a number.

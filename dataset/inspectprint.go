@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/largemvc/largemvc/internal/lists"
 	"github.com/largemvc/largemvc/internal/textfile"
 )
 
@@ -16,7 +17,7 @@ func itoa(i int) string { return strconv.Itoa(i) }
 func table(w io.Writer, rows [][]string) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
-		fmt.Fprintln(t, "  "+strings.TrimRight(strings.Join(textfile.Texts(row, textfile.Printable), "\t"), "\t"))
+		fmt.Fprintln(t, "  "+strings.TrimRight(strings.Join(lists.Texts(row, textfile.Printable), "\t"), "\t"))
 	}
 	t.Flush() // a strings.Builder takes everything
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/lists"
 	"github.com/largemvc/largemvc/internal/textfile"
 )
 
@@ -137,7 +137,7 @@ func (l *Labeling) Align(other string, ids []string, n int) (rows []int, by stri
 				len(extra), other, j.names(extra))
 		}
 		if j.same {
-			return parallel.Indices(len(ids)), l.idColumn, nil
+			return lists.Indices(len(ids)), l.idColumn, nil
 		}
 		return j.rows[1], l.idColumn, nil
 	case l.IDs != nil && !countsRows(l.IDs):
@@ -148,7 +148,7 @@ func (l *Labeling) Align(other string, ids []string, n int) (rows []int, by stri
 		return nil, "", fmt.Errorf("dataset: %s: has %s for the %d samples of %s", l.Path,
 			textfile.Count(len(l.Labels), "label"), n, other)
 	}
-	return parallel.Indices(n), "their places", nil
+	return lists.Indices(n), "their places", nil
 }
 
 // Common returns the labels of the samples that l and other both have, in the order of l, and what they were found by. Without

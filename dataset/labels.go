@@ -10,14 +10,14 @@ import (
 	"strings"
 
 	"github.com/largemvc/largemvc/dataset/internal/elem"
-	"github.com/largemvc/largemvc/internal/textfile"
+	"github.com/largemvc/largemvc/internal/lists"
 )
 
 // classes turns values into classes 0 … c−1 in the order of the values, and names them. Integers stay apart that float64 would
 // round.
 func classes[T cmp.Ordered](values []T) (labels []int, names []string) {
 	distinct := slices.Compact(slices.Sorted(slices.Values(values)))
-	names = textfile.Texts(distinct, func(d T) string { return className(d) })
+	names = lists.Texts(distinct, func(d T) string { return className(d) })
 	labels = make([]int, len(values))
 	for i, x := range values {
 		labels[i], _ = slices.BinarySearch(distinct, x)

@@ -6,8 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/largemvc/largemvc/internal/parallel"
-	"github.com/largemvc/largemvc/internal/textfile"
+	"github.com/largemvc/largemvc/internal/lists"
 )
 
 // maskIn returns the mask in a file: the matrix of the name that options give or of a usual name, nil without. alone says that
@@ -53,7 +52,7 @@ func titleOfName(name string) string {
 // orderMask finds which column of the mask belongs to which view: by the header where the mask is a table that has one, for the
 // order of files is easily another one. What the header names and is no view is an error.
 func (p *plan) orderMask() error {
-	p.maskTo = parallel.Indices(len(p.views))
+	p.maskTo = lists.Indices(len(p.views))
 	if p.mask == nil || !p.mask.fromTable || p.mask.names == nil {
 		return nil
 	}
@@ -61,7 +60,7 @@ func (p *plan) orderMask() error {
 	if err != nil {
 		return p.mask.wrap(err)
 	}
-	views := textfile.Texts(p.views, func(v *variable) string { return v.name })
+	views := lists.Texts(p.views, func(v *variable) string { return v.name })
 	if slices.EqualFunc(columns, views, strings.EqualFold) {
 		return nil // two views may have one name: then the order is all there is
 	}
@@ -143,7 +142,7 @@ func (p *plan) readPresent() ([][]bool, error) {
 	v, views := p.mask, len(p.views)
 	rows := p.rowsOf[p.of[v]] // the sample of each row, −1 without
 	if len(rows) < p.n {      // nil, or of a file of views that lacks samples
-		rows = parallel.Indices(p.n)
+		rows = lists.Indices(p.n)
 	}
 	if err := v.checkMask(len(rows), p.n, views); err != nil {
 		return nil, err

@@ -82,8 +82,8 @@ type Options struct {
 	// package dataset/remote does. If the reader has ReadAtContext(ctx, p, off), its reads end with a context; if it has Close,
 	// it is closed. nil: addresses are an error.
 	OpenURL func(ctx context.Context, url string) (io.ReaderAt, int64, error)
-	// Progress, if not nil, is called now and then with the number of bytes read and unpacked so far, one call at
-	// a time, but not always on the goroutine of the caller. An error ends the reading.
+	// Progress, if not nil, is called now and then with the number of bytes read and unpacked so far: one call at a
+	// time, but not always on the goroutine of Open. An error ends the reading.
 	Progress func(bytes int64) error
 
 	several     bool            // several files are read

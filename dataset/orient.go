@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/largemvc/largemvc/internal/textfile"
+	"github.com/largemvc/largemvc/internal/lists"
 )
 
 // orient decides whether the columns of all views are the samples, and the number of samples. labels is the number of
@@ -47,7 +47,7 @@ func orientedBy(either bool, labels int, counted string) string {
 
 // unlikeSamples is the error that the views have no common number of samples that fits the labels.
 func unlikeSamples(views []*variable, labels int, counted string) error {
-	shapes := textfile.Texts(views, func(v *variable) string { return v.name + " " + v.shapeString() })
+	shapes := lists.Texts(views, func(v *variable) string { return v.name + " " + v.shapeString() })
 	with := "without labels"
 	if labels > 0 {
 		with = fmt.Sprintf("with %d %s", labels, counted)

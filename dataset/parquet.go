@@ -43,7 +43,7 @@ func (s *source) listTable(t *columnar.Table, o *Options, lim *limits) error {
 	s.format, s.csv = "Parquet", true
 	c := &csvFile{s: s, o: o, lim: lim, records: t.Rows, firstLine: 1, firstText: map[int]csvPlace{}}
 	c.header, c.index = []string{}, t.Index
-	if t.Range != nil {
+	if s.ranged = t.Range != nil; s.ranged {
 		c.header, c.typed, c.index = []string{t.Range.Name}, []columnar.Column{*t.Range}, []string{t.Range.Name}
 	}
 	var lists []*variable
@@ -73,7 +73,7 @@ func (s *source) listTable(t *columnar.Table, o *Options, lim *limits) error {
 		}
 	}
 	s.table, s.text = &c.columns, c
-	if err := c.assignTyped(t); err != nil {
+	if err := c.assign(); err != nil {
 		return err
 	}
 	err := c.variables()
@@ -84,13 +84,6 @@ func (s *source) listTable(t *columnar.Table, o *Options, lim *limits) error {
 		}
 		s.vars = append(s.vars, v)
 	}
-	return err
-}
-
-// assignTyped assigns the roles of the columns and notes whether the ids are a range.
-func (c *csvFile) assignTyped(t *columnar.Table) error {
-	err := c.assign()
-	c.s.ranged = t.Range != nil && c.roles.id == 0
 	return err
 }
 

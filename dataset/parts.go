@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/largemvc/largemvc/internal/textfile"
+	"github.com/largemvc/largemvc/internal/lists"
 )
 
 // mostShared is the largest number of columns that are looked at for ids of no known name, and fewestShared the smallest number
@@ -72,7 +72,7 @@ func (p *plan) checkParts() error {
 			p.o.Orientation != AutoOrientation {
 			continue
 		}
-		names := textfile.Texts(c.roles.features, c.featureName)
+		names := lists.Texts(c.roles.features, c.featureName)
 		key := strings.Join(names, "\x00")
 		if other := seen[key]; other != nil {
 			return fmt.Errorf("dataset: %s has the same columns as %s (%s), and neither has ids. Put parts of one table into "+

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/largemvc/largemvc/internal/lists"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/textfile"
 )
@@ -238,7 +239,7 @@ func rowsBetween(s *Set, v, lo, hi int, change rowVisitor) error {
 
 // prepare prepares the views as the options ask for, by what it learns from the present rows.
 func (r *rawSet) prepare(o *Options) error {
-	by, err := o.Preparations(textfile.Texts(r.set.Views, func(v View) string { return v.Name }))
+	by, err := o.Preparations(lists.Texts(r.set.Views, func(v View) string { return v.Name }))
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/lists"
 	"github.com/largemvc/largemvc/internal/suspect"
 	"github.com/largemvc/largemvc/internal/textfile"
 )
@@ -106,8 +106,8 @@ func (p *plan) reading(set *Set) Reading {
 		r.Views = append(r.Views, x)
 	}
 	if set.Labels != nil {
-		r.Labels = fmt.Sprintf("%d, from %s: %s", len(set.LabelNames), someNames(textfile.Texts(p.labels, (*variable).origin)),
-			someNames(textfile.Texts(set.classReports(), ClassReport.sized)))
+		r.Labels = fmt.Sprintf("%d, from %s: %s", len(set.LabelNames), someNames(lists.Texts(p.labels, (*variable).origin)),
+			someNames(lists.Texts(set.classReports(), ClassReport.sized)))
 	}
 	r.IDs, r.IDColumn = p.aboutIDs, p.idColumn
 	switch {
@@ -222,7 +222,7 @@ func (p *plan) warnOfTotals(set *Set) {
 func (r *rawSet) warnOfTwins() {
 	set := r.set
 	var compare suspect.Comparer
-	all := parallel.Indices(set.Samples())
+	all := lists.Indices(set.Samples())
 	for v := range set.Views {
 		b := &set.Views[v]
 		for u := range v {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/largemvc/largemvc/dataset/internal/budget"
 	"github.com/largemvc/largemvc/dataset/internal/elem"
-	"github.com/largemvc/largemvc/internal/textfile"
+	"github.com/largemvc/largemvc/internal/lists"
 )
 
 // RowSet is a data set whose views stay on disk. Rows are read when they are asked for. Labels, ids and the mask are in memory.
@@ -104,7 +104,7 @@ func OpenRows(ctx context.Context, paths []string, o Options) (*RowSet, error) {
 
 // learn prepares the views as the options ask for.
 func (s *RowSet) learn(ctx context.Context, o *Options) error {
-	by, err := o.Preparations(textfile.Texts(s.Views, func(r *Rows) string { return r.Name }))
+	by, err := o.Preparations(lists.Texts(s.Views, func(r *Rows) string { return r.Name }))
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ type source struct {
 	tableSource
 	ids      *variable  // what names the samples
 	idsAsked bool       // whether a CSV file has them in the column that the options name
-	ranged   bool       // the ids are a range of pandas that does not begin at 0: the others without ids have one that does
+	ranged   bool       // it has a range of pandas that does not begin at 0: no file without ids is matched with it by places
 	idList   []string   // what they are, once they are read
 	refused  *refused   // the columns of a CSV file that are no features; nil: none
 	left     []Omission // columns that are not read

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/largemvc/largemvc/internal/textfile"
+	"github.com/largemvc/largemvc/internal/lists"
 )
 
 // splitMatrix makes the views of Options.Table of the only matrix of files of arrays. Each view gets some of the columns. The
@@ -80,7 +80,7 @@ func (v *variable) pickNames(all []string) []string {
 	if all == nil {
 		return nil
 	}
-	return textfile.Texts(v.pick, func(j int) string { return all[j] })
+	return lists.Texts(v.pick, func(j int) string { return all[j] })
 }
 
 // pickColumns takes the columns of a part from the whole matrix, which is not used any more.

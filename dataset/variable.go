@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/largemvc/largemvc/dataset/internal/elem"
-	"github.com/largemvc/largemvc/internal/textfile"
+	"github.com/largemvc/largemvc/internal/lists"
 )
 
 // kind is the kind of data that a variable of a file holds.
@@ -130,7 +130,7 @@ func (v *variable) shapeString() string {
 	if len(v.dims) == 0 {
 		return "scalar"
 	}
-	return strings.Join(textfile.Texts(v.dims, itoa), "×")
+	return strings.Join(lists.Texts(v.dims, itoa), "×")
 }
 
 // errorf is an error about the variable, with its file and name.

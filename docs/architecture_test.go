@@ -27,6 +27,7 @@ const modulePath = "github.com/largemvc/largemvc"
 var arrows = []struct{ name, imports string }{
 	// What knows of nothing else.
 	{name: "internal/kernel"},
+	{name: "internal/lists"},
 	{name: "internal/lookup3"},
 	{name: "internal/parallel"},
 	{name: "internal/progress"},
@@ -50,27 +51,30 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/rows", imports: "internal/kernel internal/parallel internal/ranks"},
 	{name: "internal/spectral", imports: "internal/kernel internal/parallel internal/ranks internal/rows"},
 	{name: "internal/known", imports: "internal/kernel internal/parallel internal/rows"},
-	{name: "internal/kmeans", imports: "internal/kernel internal/parallel internal/ranks internal/rows"},
+	{name: "internal/kmeans", imports: "internal/kernel internal/lists internal/parallel internal/ranks internal/rows"},
 	{
 		name:    "internal/engine",
 		imports: "internal/kernel internal/linalg internal/parallel internal/ranks internal/rows",
 	},
-	{name: "neighbor", imports: "internal/kernel internal/parallel internal/ranks internal/rows"},
+	{name: "neighbor", imports: "internal/kernel internal/lists internal/parallel internal/ranks internal/rows"},
 	{name: "score", imports: "internal/kernel internal/parallel internal/rows internal/textfile"},
 	{name: "internal/trust", imports: "internal/kernel internal/parallel internal/rows internal/spectral"},
 
 	// From views to the inputs of the network, its first anchors and the terms of its loss.
 	{name: "internal/suspect"},
-	{name: "internal/view", imports: "internal/kernel internal/parallel internal/ranks internal/rows internal/suspect"},
+	{
+		name:    "internal/view",
+		imports: "internal/kernel internal/lists internal/parallel internal/ranks internal/rows internal/suspect",
+	},
 	{
 		name: "internal/prepare",
-		imports: "internal/file internal/kernel internal/parallel internal/ranks internal/rows internal/safetensors " +
-			"internal/view",
+		imports: "internal/file internal/kernel internal/lists internal/parallel internal/ranks internal/rows " +
+			"internal/safetensors internal/view",
 	},
 	{
 		name: "internal/smooth",
-		imports: "internal/file internal/kernel internal/parallel internal/prepare internal/ranks internal/rows " +
-			"internal/safetensors internal/spectral internal/trust internal/view neighbor",
+		imports: "internal/file internal/kernel internal/lists internal/parallel internal/prepare internal/ranks " +
+			"internal/rows internal/safetensors internal/spectral internal/trust internal/view neighbor",
 	},
 	{
 		name: "internal/cluster",
@@ -79,8 +83,8 @@ var arrows = []struct{ name, imports string }{
 	},
 	{
 		name: "internal/structure",
-		imports: "internal/cluster internal/kernel internal/parallel internal/prepare internal/rows internal/smooth " +
-			"internal/spectral internal/view neighbor score",
+		imports: "internal/cluster internal/kernel internal/lists internal/parallel internal/prepare internal/rows " +
+			"internal/smooth internal/spectral internal/view neighbor score",
 	},
 	{name: "internal/confidence"},
 	{name: "internal/outlier", imports: "internal/kernel internal/parallel internal/view"},
@@ -163,7 +167,8 @@ var arrows = []struct{ name, imports string }{
 	{
 		name: "dataset",
 		imports: "dataset/internal/budget dataset/internal/columnar dataset/internal/elem dataset/internal/hdf5 " +
-			"dataset/internal/mat5 dataset/internal/npy internal/file internal/parallel internal/safetensors internal/suspect internal/textfile",
+			"dataset/internal/mat5 dataset/internal/npy internal/file internal/lists internal/parallel " +
+			"internal/safetensors internal/suspect internal/textfile",
 	},
 	{name: "dataset/remote"},
 	{name: "dataset/parquet", imports: "dataset dataset/internal/budget dataset/internal/columnar"},
@@ -178,8 +183,9 @@ var arrows = []struct{ name, imports string }{
 	},
 	{
 		name: "cmd/largemvc",
-		imports: ". choose comm dataset dataset/parquet dataset/remote dataset/views internal/checkpoint internal/device internal/file internal/kernel " +
-			"internal/parallel internal/progress internal/ranks internal/suspect internal/textfile machine mpi neighbor report score",
+		imports: ". choose comm dataset dataset/parquet dataset/remote dataset/views internal/checkpoint internal/device " +
+			"internal/file internal/kernel internal/lists internal/parallel internal/progress internal/ranks " +
+			"internal/suspect internal/textfile machine mpi neighbor report score",
 	},
 
 	// Rigs, which tests and each other import alone.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/lists"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/rows"
 )
@@ -139,7 +140,7 @@ func someSamples[T Float](
 // shuffled returns the first count of n numbers in random order. moved has the numbers at places from count on that are not the
 // place itself. Its memory grows with count only.
 func shuffled(rng *rand.Rand, n, count int) (order []int, moved map[int]int) {
-	order, moved = parallel.Indices(count), make(map[int]int, count)
+	order, moved = lists.Indices(count), make(map[int]int, count)
 	for i := range order {
 		j := i + rng.IntN(n-i)
 		if j < count {

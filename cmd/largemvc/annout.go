@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc/dataset"
-	"github.com/largemvc/largemvc/internal/textfile"
+	"github.com/largemvc/largemvc/internal/lists"
 )
 
 // ownName begins the names of columns and matrices in a copy of AnnData.
@@ -35,7 +35,7 @@ func (o *dataOptions) checkAnnOut(command, out string, inMemory bool) error {
 			filepath.Ext(o.data[0]))
 	}
 	columns := []string{"label", "confidence", "remoteness", "novelty", "class", "class_confidence"}
-	return dataset.CheckAnnData(o.data[0], textfile.Texts(columns, annName), []string{annMatrix})
+	return dataset.CheckAnnData(o.data[0], lists.Texts(columns, annName), []string{annMatrix})
 }
 
 // annMatrix is the name of the representation in obsm.

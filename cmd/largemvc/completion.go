@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/largemvc/largemvc/internal/textfile"
+	"github.com/largemvc/largemvc/internal/lists"
 )
 
 const aboutCompletion = `Usage: largemvc completion bash|zsh|fish
@@ -113,7 +113,7 @@ func firstClause(text string) string {
 
 func bashCompletion(commands []completedCommand) string {
 	var b strings.Builder
-	names := textfile.Texts(commands, func(c completedCommand) string { return c.name })
+	names := lists.Texts(commands, func(c completedCommand) string { return c.name })
 	b.WriteString(`# bash completion for largemvc
 
 _largemvc() {

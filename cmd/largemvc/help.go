@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/lists"
 )
 
 // first says which flags matter most, each with a value as an example, and gives an example of the command. The short help
@@ -122,7 +122,7 @@ func edits(a, b string) int {
 		d[i] = make([]int, len(b)+1)
 		d[i][0] = i
 	}
-	d[0] = parallel.Indices(len(b) + 1)
+	d[0] = lists.Indices(len(b) + 1)
 	for i := 1; i <= len(a); i++ {
 		for j := 1; j <= len(b); j++ {
 			cost := 1

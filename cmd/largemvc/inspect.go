@@ -11,9 +11,9 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/internal/lists"
 	"github.com/largemvc/largemvc/internal/progress"
 	"github.com/largemvc/largemvc/internal/suspect"
-	"github.com/largemvc/largemvc/internal/textfile"
 	"github.com/largemvc/largemvc/machine"
 )
 
@@ -131,7 +131,7 @@ func (o *inspectOptions) writeStart(w io.Writer, r *dataset.Report) error {
 }
 
 func viewNames(r *dataset.Report) []string {
-	return textfile.Texts(r.Views, func(v dataset.ViewReport) string { return v.Name })
+	return lists.Texts(r.Views, func(v dataset.ViewReport) string { return v.Name })
 }
 
 // count returns the number of clusters to begin with, and why.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/largemvc/largemvc/dataset"
-	"github.com/largemvc/largemvc/internal/textfile"
+	"github.com/largemvc/largemvc/internal/lists"
 )
 
 // aboutLabels says what is in the first columns of a file of labels.
@@ -51,7 +51,7 @@ func withIDs(r *dataset.Reading, ids []string, columns []dataset.Column) []datas
 	if ids == nil {
 		return columns
 	}
-	names := textfile.Texts(columns, func(c dataset.Column) string { return c.Name })
+	names := lists.Texts(columns, func(c dataset.Column) string { return c.Name })
 	return append([]dataset.Column{{Name: idName(r.IDColumn, names), Data: ids}}, columns...) // columns stays as it is
 }
 

@@ -28,6 +28,7 @@ import (
 	"strings"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/internal/lists"
 	"github.com/largemvc/largemvc/internal/suspect"
 	"github.com/largemvc/largemvc/internal/textfile"
 )
@@ -197,7 +198,7 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 			return c.run(ctx, args[1:], stdout, stderr)
 		}
 	}
-	names := textfile.Texts(commands(), func(c command) string { return c.name })
+	names := lists.Texts(commands(), func(c command) string { return c.name })
 	if meant := nearest(args[0], names); meant != "" {
 		return usagef("there is no command %q: did you mean %s?", args[0], meant)
 	}

@@ -20,7 +20,7 @@ func TestGarbagePercent(t *testing.T) {
 	}
 }
 
-// After a collection the percentage is that of the live bytes, here of few.
+// After a collection the percentage follows the live bytes; a test has few.
 func TestPercentFollowsCollections(t *testing.T) {
 	debug.SetGCPercent(7)
 	afterCollection(7)

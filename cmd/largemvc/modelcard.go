@@ -14,6 +14,7 @@ import (
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset/views"
 	"github.com/largemvc/largemvc/internal/checkpoint"
+	"github.com/largemvc/largemvc/internal/lists"
 	"github.com/largemvc/largemvc/internal/textfile"
 )
 
@@ -172,7 +173,7 @@ func printModel(w io.Writer, path string) error {
 	variant, activation := networkOf(&c)
 	line("network", "%s, %s, %s, activation %v", networkNames[variant], count(c.Layers, "layer"), count(c.Anchors, "anchor"),
 		activation)
-	inputs := textfile.Texts(p.Inputs(), func(in largemvc.Input) string {
+	inputs := lists.Texts(p.Inputs(), func(in largemvc.Input) string {
 		return fmt.Sprintf("view %d %v (%d)", in.View, in.Preprocess, in.Columns)
 	})
 	line("inputs", "%s", strings.Join(inputs, ", "))

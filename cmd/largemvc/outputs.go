@@ -121,11 +121,10 @@ func (o *output) checkStandard(command string, stdout io.Writer) error {
 		return nil
 	}
 	for k, to := range []io.Writer{stdout, os.Stderr} {
-		if f, ok := to.(*os.File); ok {
-			if here, err := f.Stat(); err == nil && os.SameFile(here, o.info) {
-				return usagef("%s: -%s %s is the file that standard %s goes to: send them to two files", command, o.flag, o.path,
-					[]string{"output", "error"}[k])
-			}
+		f, _ := to.(*os.File) // of no file, Stat is an error
+		if here, err := f.Stat(); err == nil && os.SameFile(here, o.info) {
+			return usagef("%s: -%s %s is the file that standard %s goes to: send them to two files", command, o.flag, o.path,
+				[]string{"output", "error"}[k])
 		}
 	}
 	return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/dataset/views"
+	"github.com/largemvc/largemvc/internal/lists"
 	"github.com/largemvc/largemvc/internal/parallel"
-	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // shards are the views of a data set on disk, each in one file or in some that have its rows one after the other.
@@ -373,7 +373,7 @@ func (s *shards) prepare(ctx context.Context, by []*dataset.Preparation, learn, 
 
 // learn prepares the rows as -impute and -transform say.
 func (o *dataOptions) learn(ctx context.Context, s *shards) error {
-	names := textfile.Texts(s.views, func(v shardedView) string { return v.name })
+	names := lists.Texts(s.views, func(v shardedView) string { return v.name })
 	options := o.options(32)
 	by, err := options.Preparations(names)
 	if err != nil {

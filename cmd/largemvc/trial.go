@@ -17,7 +17,7 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/internal/device"
-	"github.com/largemvc/largemvc/internal/textfile"
+	"github.com/largemvc/largemvc/internal/lists"
 	"github.com/largemvc/largemvc/machine"
 )
 
@@ -85,7 +85,7 @@ func trialStep(ctx context.Context, o *deviceOptions, stdout io.Writer) error {
 	parts := trialParts(o.samples)
 	at := slices.IndexFunc(parts, func(p trialPart) bool { return p.name == o.step })
 	if at < 0 {
-		names := textfile.Texts(parts, func(p trialPart) string { return strconv.Quote(p.name) })
+		names := lists.Texts(parts, func(p trialPart) string { return strconv.Quote(p.name) })
 		return usagef("device: no step %q with at most %d samples, want one of %s", o.step, o.samples, strings.Join(names, ", "))
 	}
 	wrong := false

@@ -11,7 +11,7 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
-	"github.com/largemvc/largemvc/internal/textfile"
+	"github.com/largemvc/largemvc/internal/lists"
 )
 
 // inConfig are the flags that a written configuration has beside the fields of Config.
@@ -60,9 +60,9 @@ func writeConfig(w io.Writer, f *flags, c largemvc.Config, more map[string]any) 
 func configValue(v flag.Value) any {
 	switch v := v.(type) {
 	case tableViews:
-		return textfile.Texts(*v.p, func(x dataset.TableView) string { return x.Name + "=" + strings.Join(x.Columns, ",") })
+		return lists.Texts(*v.p, func(x dataset.TableView) string { return x.Name + "=" + strings.Join(x.Columns, ",") })
 	case transforms:
-		return strings.Join(textfile.Texts(slices.Sorted(maps.Keys(*v.p)), func(name string) string {
+		return strings.Join(lists.Texts(slices.Sorted(maps.Keys(*v.p)), func(name string) string {
 			return strings.TrimPrefix(name+"="+(*v.p)[name].String(), "*=")
 		}), ",")
 	case interface{ IsBoolFlag() bool }:

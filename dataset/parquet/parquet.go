@@ -129,21 +129,21 @@ func (r span) column(rows int64) *columnar.Column {
 	if r.Step == 0 || (r.Stop-r.Start+r.Step-sign)/r.Step != rows { // as many as range(start, stop, step) has
 		return nil
 	}
-	return &columnar.Column{Name: r.Name, Kind: columnar.Number, Class: "range", Floats: func(visit func([]float64) error) error {
+	each := func(visit func(x int64) error) error {
 		for i := range rows {
-			if err := visit([]float64{float64(r.Start + i*r.Step)}); err != nil {
+			if err := visit(r.Start + i*r.Step); err != nil {
 				return err
 			}
 		}
 		return nil
-	}, Texts: func(visit func([]byte) error) error {
-		for i := range rows {
-			if err := visit(strconv.AppendInt(nil, r.Start+i*r.Step, 10)); err != nil {
-				return err
-			}
-		}
-		return nil
-	}}
+	}
+	return &columnar.Column{Name: r.Name, Kind: columnar.Number, Class: "range",
+		Floats: func(visit func([]float64) error) error {
+			return each(func(x int64) error { return visit([]float64{float64(x)}) })
+		},
+		Texts: func(visit func([]byte) error) error {
+			return each(func(x int64) error { return visit(strconv.AppendInt(nil, x, 10)) })
+		}}
 }
 
 // check refuses sizes that cannot be.

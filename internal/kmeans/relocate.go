@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/lists"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/rows"
 )
@@ -105,7 +106,7 @@ func (s *solver[T]) relocated(
 
 // ordered returns the indices of x by rising sign·x, the first of equals first.
 func ordered(x []float64, sign float64) []int {
-	order := parallel.Indices(len(x))
+	order := lists.Indices(len(x))
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sign*x[a], sign*x[b]) })
 	return order
 }

@@ -47,12 +47,3 @@ func SumSpans[T float32 | float64](workers, n, size int, f func(lo, hi int, sum 
 	}
 	return out, nil
 }
-
-// Indices returns the numbers from 0 to n−1.
-func Indices(n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = i
-	}
-	return out
-}

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/lists"
 	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/view"
 )
@@ -133,7 +133,7 @@ func findConstant(ctx context.Context, g *ranks.Group, x view.View) (*omission, 
 func firstValues(ctx context.Context, x view.View) (first []float64, varies []bool, seen bool) {
 	first, varies = make([]float64, x.Cols), make([]bool, x.Cols)
 	row := make([]float64, x.Cols)
-	left := parallel.Indices(x.Cols) // the columns that have had one value so far
+	left := lists.Indices(x.Cols) // the columns that have had one value so far
 	for i := range x.Rows {
 		if i%chunkRows == 0 && ctx.Err() != nil {
 			break

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/lists"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
@@ -46,7 +47,7 @@ func (s *Inputs[T]) Fill(ctx context.Context, views []view.View, o Options) ([]n
 // widestFirst returns the numbers of views by decreasing width. Inputs replace views in this order: the memory that a wide view
 // leaves has room for narrow ones.
 func widestFirst(dims []int) []int {
-	order := parallel.Indices(len(dims))
+	order := lists.Indices(len(dims))
 	slices.SortStableFunc(order, func(a, b int) int { return dims[b] - dims[a] })
 	return order
 }

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/lists"
 	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/spectral"
@@ -98,5 +98,5 @@ func collected[T kernel.Float](
 			m.Row(r, out[k].X[r*cols:(r+1)*cols])
 		}
 	}
-	return out, parallel.Indices(len(samples)), nil
+	return out, lists.Indices(len(samples)), nil
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/largemvc/largemvc/internal/file"
-	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/lists"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/safetensors"
 	"github.com/largemvc/largemvc/internal/trust"
@@ -238,7 +238,7 @@ func trustByHand(t *testing.T, m *made, views []view.View) [][]float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := judge.Of(context.Background(), side(parallel.Indices(n)), 1)
+	out, err := judge.Of(context.Background(), side(lists.Indices(n)), 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/file"
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/lists"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/safetensors"
@@ -47,7 +48,7 @@ func (s *Transform[T]) Trust(ctx context.Context, views []view.View, workers int
 		if err := s.before(ctx, views, lo, hi, 1, t); err != nil {
 			return err
 		}
-		rows := s.inputs.sideBySide(t.blocks, parallel.Indices(hi-lo))
+		rows := s.inputs.sideBySide(t.blocks, lists.Indices(hi-lo))
 		var err error
 		if rows.Odd, err = j.odd(ctx, views, lo, hi); err != nil {
 			return err

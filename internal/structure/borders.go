@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/lists"
 )
 
 // A sample within border of a border is at the border; a sample from there to inner lies within its cluster. Centroids are 0.5
@@ -124,7 +124,7 @@ func rankCorrelation(x, y []float64) float64 {
 
 // ranks returns the rank of each value.
 func ranks(x []float64) []float64 {
-	order := parallel.Indices(len(x))
+	order := lists.Indices(len(x))
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(x[a], x[b]) })
 	out := make([]float64, len(x))
 	for r, i := range order {

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/lists"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/smooth"
 	"github.com/largemvc/largemvc/internal/view"
@@ -121,7 +121,7 @@ func (d *data) first(most int) *data {
 	if d.n <= most {
 		return d
 	}
-	return d.take(parallel.Indices(most))
+	return d.take(lists.Indices(most))
 }
 
 // single returns the blocks of one view.

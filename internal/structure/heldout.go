@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/largemvc/largemvc/internal/lists"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/score"
@@ -104,7 +105,7 @@ func together(ctx context.Context, views []view.View, some []int, o *Options) (*
 // Squares returns the squared distances between all samples in the prepared views, with their stride; nil: all views are
 // constant. Rows of absent views are filled from neighbours.
 func Squares(ctx context.Context, views []view.View, o Options) (squares []float32, stride int, err error) {
-	d, err := together(ctx, views, parallel.Indices(views[0].Rows), &o)
+	d, err := together(ctx, views, lists.Indices(views[0].Rows), &o)
 	if err == nil && d != nil {
 		d, err = d.filled(ctx, o)
 	}

@@ -14,15 +14,6 @@ import (
 	"unicode/utf8"
 )
 
-// Texts returns the text of each element of a list.
-func Texts[E any](in []E, text func(E) string) []string {
-	out := make([]string, len(in))
-	for i, e := range in {
-		out[i] = text(e)
-	}
-	return out
-}
-
 // Count returns a number with the name of what it counts, in the plural unless n is 1: 1 class, 2 classes.
 func Count(n int, thing string) string { return strconv.Itoa(n) + " " + Plural(n, thing) }
 

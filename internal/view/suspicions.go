@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/lists"
 	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/suspect"
 )
@@ -71,7 +71,7 @@ func twins(views []View, u, v int, factor float64, n int) string {
 func rowsLookedAt(n, cols int, seed uint64) []int {
 	count := lookCount(cols)
 	if n <= count {
-		return parallel.Indices(n)
+		return lists.Indices(n)
 	}
 	rng, drawn := rand.New(rand.NewPCG(seed, suspicionStream)), make([]int, count)
 	for k := range drawn {
