@@ -137,10 +137,7 @@ func TestKMeansDegenerate(t *testing.T) {
 	x := mat.NewDense(6, 2, []float64{1, 2, 1, 2, 3, 4, 3, 4, 1, 2, 3, 4})
 	r, err := KMeans(t.Context(), x, KMeansConfig{Clusters: 5})
 	if err != nil || r.Found != 2 || r.Inertia != 0 ||
-		!slices.Equal(
-			r.Labels,
-			[]int{r.Labels[0], r.Labels[0], 1 - r.Labels[0], 1 - r.Labels[0], r.Labels[0], 1 - r.Labels[0]},
-		) {
+		!slices.Equal(r.Labels, []int{r.Labels[0], r.Labels[0], 1 - r.Labels[0], 1 - r.Labels[0], r.Labels[0], 1 - r.Labels[0]}) {
 		t.Errorf("two distinct rows in five clusters: %+v, %v", r, err)
 	}
 	one, err := KMeans(t.Context(), mat.NewDense(1, 3, []float64{1, 2, 3}), KMeansConfig{Clusters: 1})

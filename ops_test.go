@@ -210,11 +210,7 @@ func TestActivationsOfTheEngine(t *testing.T) {
 func procrustesGraph(t *testing.T, of tensor.Dtype, rows, columns int, m, g []float64, floor float64) (p, dm []float64) {
 	t.Helper()
 	graph := gorgonia.NewGraph()
-	in, weights := optest.InputNode(
-		graph, of,
-		"M",
-		tensor.Shape{rows, columns},
-	), optest.InputNode(
+	in, weights := optest.InputNode(graph, of, "M", tensor.Shape{rows, columns}), optest.InputNode(
 		graph, of,
 		"G",
 		tensor.Shape{rows, columns},

@@ -309,10 +309,7 @@ func sumOfStart(ctx context.Context, group *ranks.Group, c *Config) (string, err
 // is one, and the order of the samples.
 func (s *saver) setInputs(inputs int, order view.Order, from *resumed) error {
 	if from.begun() && from.fit.Inputs != inputs {
-		return fmt.Errorf(
-			"largemvc: resuming: the views make %d inputs, in the training they made %d",
-			inputs, from.fit.Inputs,
-		)
+		return fmt.Errorf("largemvc: resuming: the views make %d inputs, in the training they made %d", inputs, from.fit.Inputs)
 	}
 	if s != nil {
 		s.fit.Inputs, s.order = inputs, order

@@ -392,10 +392,7 @@ func (p *Predictor) decode(in *file.Tensors, nodes [][]savedNode) {
 		total += s
 	}
 	if p.Clusters > c.Clusters || (total != p.samples && in.Err == nil) {
-		in.Fail(
-			"%d clusters of together %d samples, want at most %d of together %d",
-			p.Clusters, total, c.Clusters, p.samples,
-		)
+		in.Fail("%d clusters of together %d samples, want at most %d of together %d", p.Clusters, total, c.Clusters, p.samples)
 	}
 	p.centroids = in.Floats("centroids", p.Clusters, m)
 	p.decodeStart(in)

@@ -129,10 +129,7 @@ func TestGivenStarts(t *testing.T) {
 		t.Error("the labels are not those that were given")
 	}
 	for v := range views {
-		if !mat.EqualApprox(
-			mat.NewDense(c, dims[v], begin.Anchors[v]), polarOf(t, fullRows(x[v]), views[v], classes, c),
-			1e-9,
-		) {
+		if !mat.EqualApprox(mat.NewDense(c, dims[v], begin.Anchors[v]), polarOf(t, fullRows(x[v]), views[v], classes, c), 1e-9) {
 			t.Errorf("the anchors of view %d are not the polar factor of ZᵀX", v)
 		}
 	}
@@ -355,10 +352,7 @@ func TestOverwrite(t *testing.T) {
 		sparse := sparseOf[float32](n, d, x)
 		values := slices.Clone(sparse.in.Sparse.F32)
 		views := []View{DenseView(n, d, f32), DenseView(n, d, f64), MatrixView(mat.NewDense(n, d, other)), sparse}
-		before := mustFit(
-			t, views,
-			Config{Clusters: 3, Epochs: 2, Float64: float, Neighborhood: Neighborhood{Neighbors: None}},
-		)
+		before := mustFit(t, views, Config{Clusters: 3, Epochs: 2, Float64: float, Neighborhood: Neighborhood{Neighbors: None}})
 		if !slices.Equal(f32, single) || !slices.Equal(f64, x) || !slices.Equal(other, x) {
 			t.Fatal("Fit changed views without Overwrite")
 		}

@@ -395,10 +395,7 @@ func BenchmarkSparse(b *testing.B) {
 		b.Run(kind.name, func(b *testing.B) {
 			var epoch, start float64
 			for b.Loop() {
-				c := mustFit(
-					b, kind.views,
-					Config{Clusters: textShape.clusters, Neighborhood: Neighborhood{Neighbors: None}},
-				)
+				c := mustFit(b, kind.views, Config{Clusters: textShape.clusters, Neighborhood: Neighborhood{Neighbors: None}})
 				epoch, start = c.Timings.Epoch.Seconds(), c.Timings.Start.Seconds()
 			}
 			b.ReportMetric(1e3*epoch, "ms/epoch")

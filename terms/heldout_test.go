@@ -74,9 +74,7 @@ func TestHeldOutInformation(t *testing.T) {
 			} else if got > 0 || got < -1 {
 				t.Errorf("n %d m %d: %v is not from −1 to 0", c.n, c.m, got)
 			}
-			single, _, gradient := heldOutCase(
-				c.n, c.m, mustHeldOut(t, views, HeldOutConfig{}), c.temperature,
-			).Evaluate(
+			single, _, gradient := heldOutCase(c.n, c.m, mustHeldOut(t, views, HeldOutConfig{}), c.temperature).Evaluate(
 				t, tensor.Float32,
 			)
 			if a, b := single(x), value(x); math.Abs(a-b) > 1e-4 {

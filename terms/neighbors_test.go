@@ -228,13 +228,9 @@ func TestNeighborInformationsOfTwoGraphs(t *testing.T) {
 	}
 	value, x, _ := sum.Evaluate(t, tensor.Float64)
 	h := mat.NewDense(n, m, x)
-	want := -testutil.NeighborInformation(
-		h, testutil.FullGraph(t, exact, neighbor.Stride), 0.3,
-	) - testutil.NeighborInformation(
+	want := -testutil.NeighborInformation(h, testutil.FullGraph(t, exact, neighbor.Stride), 0.3) - testutil.NeighborInformation(
 		h, testutil.FullGraph(t, marks, neighbor.Stride), 0.3,
-	) - testutil.NeighborInformation(
-		h, testutil.FullGraph(t, exact, neighbor.Stride), 0.5,
-	)
+	) - testutil.NeighborInformation(h, testutil.FullGraph(t, exact, neighbor.Stride), 0.5)
 	if got := value(x); math.Abs(got-want) > 1e-12 {
 		t.Errorf("%v, want %v", got, want)
 	}

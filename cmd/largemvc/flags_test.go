@@ -71,9 +71,7 @@ func TestVersion(t *testing.T) {
 			t.Errorf("%s: status %d, %q, %q", arg, status, stdout, stderr)
 		}
 		if lines := strings.Split(stdout, "\n"); len(lines) != 5 || !strings.HasPrefix(lines[1], "kernels  "+kernel.Path()) ||
-			!strings.HasSuffix(
-				lines[2], fmt.Sprintf("%d cores", runtime.NumCPU()),
-			) || !strings.HasPrefix(lines[3], "build    ") {
+			!strings.HasSuffix(lines[2], fmt.Sprintf("%d cores", runtime.NumCPU())) || !strings.HasPrefix(lines[3], "build    ") {
 			t.Errorf("%s prints %q", arg, stdout)
 		}
 	}

@@ -151,10 +151,7 @@ func compareTerms[T kernel.Float](t *testing.T, tolerance float64) {
 				}
 				add(dh)
 			}
-			s, err := NewTerms(
-				n, m,
-				TermsOptions[T]{Graph: graph, Neighbors: weight[0], Held: held, HeldOut: weight[1]},
-			)
+			s, err := NewTerms(n, m, TermsOptions[T]{Graph: graph, Neighbors: weight[0], Held: held, HeldOut: weight[1]})
 			if err != nil {
 				t.Fatal(err)
 			}

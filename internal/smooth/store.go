@@ -210,9 +210,7 @@ func readLists[T kernel.Float](in *file.Tensors, prefix string, state *neighbor.
 	}
 	most := max(1, min(state.Config.Neighbors, n-1))
 	for q := range state.Spaces {
-		index, square := in.Ints(
-			fmt.Sprintf("%sneighbors.%d", prefix, q), n, most,
-		), in.Floats(
+		index, square := in.Ints(fmt.Sprintf("%sneighbors.%d", prefix, q), n, most), in.Floats(
 			fmt.Sprintf("%sneighbor_distances.%d", prefix, q), n, most,
 		)
 		if in.Err != nil {
@@ -277,9 +275,7 @@ func (s *Transform[T]) readFilters(in *file.Tensors, atoms, steps int) {
 			Steps: steps, Cols: is.Columns, Atoms: atoms, Table: withPadding[T](table, atoms, is.Columns),
 		}
 		if incomplete(in, k) {
-			f.All, f.Have = in.Floats(
-				fmt.Sprintf("filter_all.%d", k), atoms,
-			), in.Floats(
+			f.All, f.Have = in.Floats(fmt.Sprintf("filter_all.%d", k), atoms), in.Floats(
 				fmt.Sprintf("filter_have.%d", k), atoms,
 			)
 		}

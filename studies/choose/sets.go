@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/choose"
@@ -19,12 +17,10 @@ const mostNumbers = 12
 
 // trial says how numbers of clusters are suggested for sets whose classes are known, and have no part in it.
 type trial struct {
-	sets   sets.Choice
-	rows   int     // of a set at most, drawn at random
-	share  float64 // of the rows of a set that are drawn at most
-	draws  []int   // the numbers of the draws
-	values io.Writer
-	starts bool // whether starts are chosen, with all rows of the sets
+	sets  sets.Choice
+	rows  int     // of a set at most, drawn at random
+	share float64 // of the rows of a set that are drawn at most
+	draws []int   // the numbers of the draws
 }
 
 // judges are what names a number of clusters.
@@ -71,15 +67,6 @@ func (t trial) try(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	all = slices.DeleteFunc(all, func(d *sets.Set) bool { return d.Classes >= mostNumbers })
-	values := csv.NewWriter(io.Discard)
-	if t.values != nil {
-		values = csv.NewWriter(t.values)
-	}
-	if err := values.Write([]string{
-		"set", "draw", "rows", "classes", "clusters", "structure", "loss", "stability", "stability_null", "eigengap_share", "eigengap", "silhouette",
-	}); err != nil {
-		return err
-	}
 	for _, draw := range t.draws {
 		fmt.Fprintf(w, "Draw %d:\n\n| set | rows | classes | %s | %s | %s | stands out |\n|---|---|---|---|---|---|---|\n",
 			draw, judges[0].name, judges[1].name, judges[2].name)
@@ -105,19 +92,6 @@ func (t trial) try(ctx context.Context, w io.Writer) error {
 				clear.add(found.Suggested, d.Classes)
 			}
 			fmt.Fprintf(w, "| %s |\n", stands)
-			for _, c := range found.Choices {
-				record := []string{d.Name, fmt.Sprint(draw), fmt.Sprint(part.N), fmt.Sprint(d.Classes), fmt.Sprint(c.Clusters)}
-				record = append(record, c.Structure.Judgement.String())
-				for _, x := range []float64{c.Loss, c.Structure.Stability, c.Structure.NullStability, c.GapShare, c.Gap, c.Silhouette} {
-					record = append(record, strconv.FormatFloat(x, 'g', 6, 64))
-				}
-				if err := values.Write(record); err != nil {
-					return err
-				}
-			}
-			if values.Flush(); values.Error() != nil {
-				return values.Error()
-			}
 		}
 		fmt.Fprintln(w)
 		for i, judge := range judges {

@@ -2,14 +2,12 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/largemvc/largemvc/dataset"
-	"github.com/largemvc/largemvc/studies/internal/sets"
 )
 
 // TestSets tries a set of three classes far apart, and leaves out one of too many classes.
@@ -26,11 +24,8 @@ func TestSets(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var out, values bytes.Buffer
-	tried := trial{
-		sets: sets.Choice{Path: folder, Warn: io.Discard}, rows: 60, share: 0.5, draws: []int{0, 3}, values: &values,
-	}
-	if err := tried.try(context.Background(), &out); err != nil {
+	var out bytes.Buffer
+	if err := run(t.Context(), []string{"-data", folder, "-rows", "60", "-share", "0.5", "-draws", "0,3"}, &out); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -42,12 +37,16 @@ func TestSets(t *testing.T) {
 			t.Errorf("the output lacks %q:\n%s", want, out.String())
 		}
 	}
-	if lines := strings.Split(values.String(), "\n"); len(lines) != 1+2*(mostNumbers-1)+1 ||
-		!strings.HasPrefix(lines[2], "three,0,45,3,3,") {
-		t.Errorf("the values are\n%s", values.String())
-	}
 	if strings.Contains(out.String(), "many") {
 		t.Errorf("a set of too many classes is tried:\n%s", out.String())
+	}
+	if err := run(t.Context(), []string{"-data", folder, "-draws", "first"}, io.Discard); err == nil {
+		t.Error("a draw without a number is no error")
+	}
+	out.Reset()
+	err := run(t.Context(), []string{"-data", folder, "-starts", "-draws", "0"}, &out)
+	if err != nil || !strings.Contains(out.String(), "mean gain over 2 sets: +0.00/+0.00/+0.00") {
+		t.Errorf("starts of clear clusters: %v\n%s", err, out.String())
 	}
 }
 

@@ -252,15 +252,7 @@ func (s *study) without(d *sets.Set, draw int) ([]largemvc.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := slices.Clone(d.Views)
-	for v := range out {
-		has := make([]bool, d.N)
-		for i := range has {
-			has[i] = present[i][v]
-		}
-		out[v] = out[v].WithPresent(has)
-	}
-	return out, nil
+	return d.Masked(present), nil
 }
 
 // later scores the classes of samples that were left out of a fit.

@@ -86,9 +86,8 @@ func ablationOrder(g tables.Grid) string {
 		found = append(found, fmt.Sprintf("%s %.1f", name, g.Rows[k].Cells[0].Mean))
 	}
 	return fmt.Sprintf("In the paper every module helps, on all its sets and with the epoch chosen by labels: LargeMvC-Net "+
-		"before AMvC-Net "+
-		"before RMvC-Net, which is poor. Here the order of the means is %s. With the anchor module %s; with the noise module in "+
-		"addition %s.", strings.Join(found, ", "), compared(g, 1, 0), compared(g, 2, 1))
+		"before AMvC-Net before RMvC-Net, which is poor. Here the order of the means is %s. With the anchor module %s; with "+
+		"the noise module in addition %s.", strings.Join(found, ", "), compared(g, 1, 0), compared(g, 2, 1))
 }
 
 // compared says on how many sets a row is above another, as they are shown.

@@ -47,18 +47,7 @@ func filter(ctx context.Context, s *study) error {
 		{"γ of layer 1 after training", func(f filtered) float64 { return f.First }},
 		{"γ of the last layer after training", func(f filtered) float64 { return f.Last }},
 	} {
-		line := tables.Line{Name: row.name, Cells: make([]tables.Cell, 1)}
-		var means []float64
-		for k := range s.sets {
-			var values []float64
-			for _, f := range got[k] {
-				values = append(values, row.of(f))
-			}
-			c := tables.MeanOf(values)
-			line.Cells, means = append(line.Cells, c), append(means, c.Mean)
-		}
-		line.Cells[0] = tables.Cell{Text: fmt.Sprintf("%.1f", tables.MeanOf(means).Mean)}
-		g.Rows = append(g.Rows, line)
+		g.Rows = append(g.Rows, meanLine(row.name, got, row.of))
 	}
 	for _, d := range s.sets {
 		g.Header = append(g.Header, d.Name)

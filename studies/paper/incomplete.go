@@ -28,15 +28,7 @@ func (s *study) incompleteMethods() []incompleteMethod {
 	var out []incompleteMethod
 	for _, m := range models()[:3] {
 		fit := func(ctx context.Context, d *sets.Set, present [][]bool, draw int) ([]int, error) {
-			views := make([]largemvc.View, len(d.Views))
-			for v, view := range d.Views {
-				has := make([]bool, len(present))
-				for i := range has {
-					has[i] = present[i][v]
-				}
-				views[v] = view.WithPresent(has)
-			}
-			c, err := largemvc.Fit(ctx, views, s.configFor(m.config, d, draw))
+			c, err := largemvc.Fit(ctx, d.Masked(present), s.configFor(m.config, d, draw))
 			if err != nil {
 				return nil, err
 			}

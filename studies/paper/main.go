@@ -36,6 +36,8 @@ func experiments() []experiment {
 		{"rivals", "deep methods of others, at the last epoch and at the one that labels pick", rivals},
 		{"protocol", "how much of the published figures is the published protocol", protocol},
 		{"pairs", "rows of other samples and absent views, with and without the trust", pairs},
+		{"fresh", "new samples, with as many absent views as in the fit", fresh},
+		{"trust", "how well the trust finds rows that do not belong to their sample", trusts},
 		{"filter", "smoothing inside the network, with a learnable strength, beside smoothed views", filter},
 		{"margin", "the clusters of the default preset and the classes, by measures without labels", margin},
 		{"sensitivity", "layers, anchors and the thresholds learned", sensitivity},

@@ -73,20 +73,7 @@ func (h damage) lines(runs [][]repaired) (out []tables.Line) {
 		if o.wrongOnly && h.wrong == 0 {
 			continue
 		}
-		line := tables.Line{Name: fmt.Sprintf("%g, %g: %s", h.wrong, h.absent, o.name), Cells: make([]tables.Cell, 1)}
-		var means []float64
-		for _, draws := range runs {
-			var values []float64
-			for _, r := range draws {
-				values = append(values, o.of(r))
-			}
-			c := tables.MeanOf(values)
-			if line.Cells = append(line.Cells, c); c.Count > 0 {
-				means = append(means, c.Mean)
-			}
-		}
-		line.Cells[0] = tables.MeanOf(means)
-		out = append(out, line)
+		out = append(out, meanLine(fmt.Sprintf("%g, %g: %s", h.wrong, h.absent, o.name), runs, o.of))
 	}
 	return out
 }

@@ -152,22 +152,6 @@ func (s *study) each(ctx context.Context, networks []network, to func(name strin
 	return left, nil
 }
 
-// meanLine is a line of a figure: its mean over the sets, and of each set the mean over the draws.
-func meanLine(name string, got [][]course, of func(course) float64) tables.Line {
-	line, mean := tables.Line{Name: name}, 0.0
-	for _, draws := range got {
-		values := make([]float64, len(draws))
-		for i, c := range draws {
-			values[i] = of(c)
-		}
-		cell := tables.MeanOf(values)
-		line.Cells = append(line.Cells, cell)
-		mean += cell.Mean / float64(len(got))
-	}
-	line.Cells = slices.Insert(line.Cells, 0, tables.Cell{Text: fmt.Sprintf("%.1f", mean)})
-	return line
-}
-
 // add appends the scores of labels after an epoch.
 func (c *course) add(epoch int, d *sets.Set, labels ...[]int) error {
 	acc, purity := 0.0, 0.0

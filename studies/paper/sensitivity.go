@@ -72,9 +72,8 @@ func sensitivity(ctx context.Context, s *study) error {
 	return s.publish(page{
 		name: "sensitivity", title: "Layers, anchors and thresholds",
 		caption: "ACC of the paper preset on " + sets.Names(chosen) + ".",
-		notes: "The paper reports L = 2 and m = c as best, on its own sets, with L of 1 to 9 and m of c to 3c searched by " +
-			"the labels. Here every " +
-			"pair is shown and none is chosen.",
+		notes: "The paper reports L = 2 and m = c as best, on its own sets, with L of 1 to 9 and m of c to 3c searched by the " +
+			"labels. Here every pair is shown and none is chosen.",
 		data: []tables.Grid{g},
 		figures: []picture{
 			{"sensitivity-map", "ACC of the paper preset over layers, and over anchors as multiples of c, mean over draws, a " +

@@ -13,6 +13,7 @@ import (
 	"github.com/largemvc/largemvc/internal/textfile"
 	"github.com/largemvc/largemvc/studies/internal/presets"
 	"github.com/largemvc/largemvc/studies/internal/sets"
+	"github.com/largemvc/largemvc/studies/internal/tables"
 	"github.com/largemvc/largemvc/studies/internal/work"
 )
 
@@ -24,7 +25,7 @@ type study struct {
 	draws, tableDraws     int
 	epochs                int
 	limit                 int
-	quick, sameState      bool
+	quick                 bool
 	several               bool // all experiments run
 
 	stderr io.Writer
@@ -43,9 +44,8 @@ func (s *study) register(f *flag.FlagSet) {
 	f.StringVar(&s.only, "sets", "", "names of the sets to use, separated by commas; default the sets that suit the experiment")
 	f.StringVar(&s.out, "out", "results", "folder for tables, figures and finished work; several experiments may run into one "+
 		"folder at a time")
-	f.StringVar(&s.page, "page", "", "of all: a Markdown file that gets all experiments, their figures and data in a folder "+
-		"of its "+
-		"name; what it holds above its first section is kept")
+	f.StringVar(&s.page, "page", "", "of all: a Markdown file that gets all experiments, their figures and data in a folder of "+
+		"its name; what it holds above its first section is kept")
 	f.StringVar(&s.without, "without", "", "of all: experiments to leave out, separated by commas")
 	f.StringVar(&s.elsewhere, "elsewhere", "", "of rivals: a folder with METHOD-SET-DRAW.json, which contrastive.py "+
 		"printed on another machine; the program writes the data for it there, SET-DRAW.npz")
@@ -56,8 +56,6 @@ func (s *study) register(f *flag.FlagSet) {
 	f.IntVar(&s.limit, "limit", 0, "leave out sets of more samples; default 0: no limit")
 	f.BoolVar(&s.quick, "quick", false, "few draws, epochs and samples, on MNIST views unless -data says "+
 		"otherwise: minutes in place of hours")
-	f.BoolVar(&s.sameState, "same-state", false,
-		"take finished work of another build of this program: nothing that it measures has changed")
 }
 
 // prepare checks the flags and opens the data.
@@ -71,7 +69,7 @@ func (s *study) prepare(ctx context.Context) error {
 	if err := os.MkdirAll(s.out, 0o777); err != nil {
 		return err
 	}
-	if err := work.OneState(s.out, s.sameState); err != nil {
+	if err := work.OneState(s.out); err != nil {
 		return err
 	}
 	n := sets.AllDigits
@@ -111,6 +109,25 @@ func eachDraw[R any](
 		return nil, err
 	}
 	return slices.Collect(slices.Chunk(all, s.draws)), nil
+}
+
+// meanLine is the line of a figure, from its runs by set and draw: its mean over the sets that have runs, and of each set the mean over
+// the draws.
+func meanLine[R any](name string, runs [][]R, of func(R) float64) tables.Line {
+	line := tables.Line{Name: name, Cells: make([]tables.Cell, 1)}
+	var means []float64
+	for _, draws := range runs {
+		values := make([]float64, len(draws))
+		for i, r := range draws {
+			values[i] = of(r)
+		}
+		c := tables.MeanOf(values)
+		if line.Cells = append(line.Cells, c); c.Count > 0 {
+			means = append(means, c.Mean)
+		}
+	}
+	line.Cells[0] = tables.Cell{Text: fmt.Sprintf("%.1f", tables.MeanOf(means).Mean)}
+	return line
 }
 
 // small returns the k sets that are cheapest to run, in their usual order; of a single experiment, all sets that -sets names.
@@ -168,16 +185,12 @@ func (s *study) configFor(c largemvc.Config, d *sets.Set, draw int) largemvc.Con
 
 // protocolText describes the common protocol of all experiments.
 func (s *study) protocolText() string {
-	return fmt.Sprintf("Figures are means over draws, %d of each setting, unless noted; a draw is an order of "+
-		"the rows, a "+
-		"seed and, where views or rows are taken away, a mask. At most %s; the default preset has 30. ACC is by one-to-one "+
-		"matching, NMI with the "+
-		"arithmetic mean. "+
-		"Labels serve for scores alone and choose nothing, but in rows that say so. Our networks are used as their presets "+
-		"have them, at "+
-		"the last epoch. The **default preset** sees every view in two standardisations, smoothed along a graph of the samples' "+
-		"neighbours, and has terms for neighbours and for held-out prediction in its loss; the **paper preset** is the "+
-		"network of the "+
-		"paper, without neighbours, on views standardised per sample and started by a joint k-means.", s.draws,
+	return fmt.Sprintf("Figures are means over draws, %d of each setting, unless noted; a draw is an order of the rows, a seed "+
+		"and, where views or rows are taken away, a mask. At most %s; the default preset has 30. ACC is by one-to-one "+
+		"matching, NMI with the arithmetic mean. Labels serve for scores alone and choose nothing, but in rows that say so. "+
+		"Our networks are used as their presets have them, at the last epoch. The **default preset** sees every view in two "+
+		"standardisations, smoothed along a graph of the samples' neighbours, and has terms for neighbours and for held-out "+
+		"prediction in its loss; the **paper preset** is the network of the paper, without neighbours, on views standardised "+
+		"per sample and started by a joint k-means.", s.draws,
 		textfile.Count(s.epochs, "epoch"))
 }

@@ -172,8 +172,7 @@ func table(ctx context.Context, s *study) error {
 	if err != nil {
 		return err
 	}
-	shown := tables.Grid{Name: "table", Plain: true, Header: []string{"method", "mean ACC", "mean NMI", "mean " +
-		"ARI", "time"}}
+	shown := tables.Grid{Name: "table", Plain: true, Header: []string{"method", "mean ACC", "mean NMI", "mean ARI", "time"}}
 	all := tables.Grid{Name: "table-draws", Header: []string{"method"}}
 	unit := 0
 	for i, d := range s.sets {

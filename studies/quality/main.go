@@ -30,13 +30,10 @@ import (
 type study struct {
 	data, only, rows, out, page string
 	uneven                      []float64 // shares of the smallest class; empty: the sets as they are
-	draws, largeDraws           int
+	draws                       int
 	epochs, limit               int
-	quick, sameState            bool
+	quick                       bool
 }
-
-// largeSet is the number of samples from which a set is run with -large-draws.
-const largeSet = 20000
 
 func main() { work.Main("quality", run) }
 
@@ -45,38 +42,18 @@ func parse(args []string, stderr io.Writer) (*study, error) {
 	s := &study{}
 	f := flag.NewFlagSet("quality", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	f.StringVar(
-		&s.data,
-		"data",
-		"",
-		"files and folders of multi-view data with labels (.npz, .mat, …), separated by commas; empty: MNIST views made "+
-			"from the Go module GoMNIST",
-	)
+	f.StringVar(&s.data, "data", "", "files and folders of multi-view data with labels (.npz, .mat, …), separated by commas; empty: "+
+		"MNIST views made from the Go module GoMNIST")
 	f.StringVar(&s.only, "sets", "", "names of the sets to use, separated by commas; empty: all")
-	f.StringVar(
-		&s.rows,
-		"rows",
-		"",
-		"rows to show beside the default preset, by their names or parts of names, separated by semicolons; empty: all",
-	)
+	f.StringVar(&s.rows, "rows", "", "rows to show beside the default preset, by their names or parts of names, separated by "+
+		"semicolons; empty: all")
 	f.StringVar(&s.out, "out", "quality", "folder for tables and finished work")
 	f.StringVar(&s.page, "page", "", "file for the page of tables; empty: quality.md in the folder of -out")
-	f.BoolVar(
-		&s.sameState,
-		"same-state",
-		false,
-		"take finished work of another build of this program: nothing that it measures has changed",
-	)
 	f.IntVar(&s.draws, "draws", 3, "draws of every row, each an order of the rows and a seed")
-	f.IntVar(&s.largeDraws, "large-draws", 3, fmt.Sprintf("the most draws for sets of %d samples and more", largeSet))
 	f.IntVar(&s.epochs, "epochs", 0, "epochs of training; 0: 30 of the default preset, 100 without neighbours")
 	f.IntVar(&s.limit, "limit", 0, "leave out sets of more samples; 0: none")
-	f.Func(
-		"uneven",
-		"in place of each set, parts of it with classes of uneven sizes: the shares, separated by commas, to which the "+
-			"samples kept of a class fall",
-		s.setUneven,
-	)
+	f.Func("uneven", "in place of each set, parts of it with classes of uneven sizes: the shares, separated by commas, to which the "+
+		"samples kept of a class fall", s.setUneven)
 	f.BoolVar(&s.quick, "quick", false, "two draws, and 2,000 digits unless -data says otherwise")
 	if err := f.Parse(args); err != nil {
 		return nil, err
@@ -84,11 +61,11 @@ func parse(args []string, stderr io.Writer) (*study, error) {
 	if f.NArg() > 0 {
 		return nil, fmt.Errorf("%q is not a flag", f.Arg(0))
 	}
-	if s.draws < 1 || s.largeDraws < 1 || s.epochs < 0 || s.limit < 0 {
-		return nil, fmt.Errorf("%d draws, %d for large sets, %d epochs, limit %d", s.draws, s.largeDraws, s.epochs, s.limit)
+	if s.draws < 1 || s.epochs < 0 || s.limit < 0 {
+		return nil, fmt.Errorf("%d draws, %d epochs, limit %d", s.draws, s.epochs, s.limit)
 	}
 	if s.quick {
-		s.draws, s.largeDraws = min(s.draws, 2), min(s.largeDraws, 2)
+		s.draws = min(s.draws, 2)
 	}
 	if s.page == "" {
 		s.page = filepath.Join(s.out, "quality.md")
@@ -135,7 +112,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := os.MkdirAll(s.out, 0o777); err != nil {
 		return err
 	}
-	if err := work.OneState(s.out, s.sameState); err != nil {
+	if err := work.OneState(s.out); err != nil {
 		return err
 	}
 	r, err := s.measure(ctx, found, chosen, stderr)
@@ -183,7 +160,7 @@ func (s *study) measure(ctx context.Context, found []*sets.Set, chosen []row, st
 	var jobs []work.Job[outcome]
 	for _, d := range found {
 		for _, m := range chosen {
-			for draw := range s.drawsFor(d) {
+			for draw := range s.draws {
 				jobs = append(jobs, m.job(d, draw, s.epochs))
 			}
 		}
@@ -196,7 +173,7 @@ func (s *study) measure(ctx context.Context, found []*sets.Set, chosen []row, st
 	for _, d := range found {
 		for k, m := range chosen {
 			var scores []score
-			for draw := range s.drawsFor(d) {
+			for draw := range s.draws {
 				scores = append(scores, got[0].Scores[m.part])
 				if note := got[0].Note; note != "" {
 					r.notes = append(r.notes, fmt.Sprintf("%s on %s, draw %d: %s", m.name, d.Name, draw, note))
@@ -207,11 +184,4 @@ func (s *study) measure(ctx context.Context, found []*sets.Set, chosen []row, st
 		}
 	}
 	return r, nil
-}
-
-func (s *study) drawsFor(d *sets.Set) int {
-	if d.N >= largeSet {
-		return min(s.draws, s.largeDraws)
-	}
-	return s.draws
 }

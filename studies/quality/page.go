@@ -49,12 +49,6 @@ func (s *study) publish(r *results) error {
 func (s *study) caption(r *results) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s", textfile.Count(s.draws, "draw"))
-	for _, d := range r.sets {
-		if d.N >= largeSet && s.draws > s.largeDraws {
-			fmt.Fprintf(&b, " (%d for sets of %d samples and more)", s.largeDraws, largeSet)
-			break
-		}
-	}
 	b.WriteString(
 		`, each a random order of the rows and a seed, ± one standard deviation over the draws; scores in per cent:
 ACC by one-to-one matching, NMI with the arithmetic mean, ARI. All rows are of one build of the program. One setting for all
@@ -63,8 +57,7 @@ and choose nothing. The constants of the default preset were chosen on these set
 
 “Default” rows are the default preset with one thing changed. “No network” is where it starts: k-means on the
 unit rows of U√S of the smoothed
-views. “Neighbours alone” and “held-out alone” have one of the two terms of the loss. “Spectral” is k-means on
-the unit rows of U√S of H at norm 1 instead of on H. k-means is of samples standardised (mean 0, variance 1 over
+views. “Neighbours alone” and “held-out alone” have one of the two terms of the loss. k-means is of samples standardised (mean 0, variance 1 over
 the features of each view), views concatenated, 10 starts.
 
 Differences are paired over sets, the draws averaged first: the mean of default preset − row in points of ACC,

@@ -28,7 +28,6 @@ const (
 	clusters part = iota // of the fit
 	start                // those that the first anchors come from: the same pipeline without the network
 	plain                // of k-means on the rows of H as they are
-	roots                // of k-means on the unit rows of U√S of H
 	parts
 )
 
@@ -59,7 +58,6 @@ func rows() []row {
 		{name: "default, neighbours alone", config: neighborhood(largemvc.Neighborhood{HeldOutWeight: largemvc.None})},
 		{name: "default, held-out alone", config: neighborhood(largemvc.Neighborhood{Weight: largemvc.None})},
 		{name: mainRow},
-		{name: "default, spectral U√S of H", part: roots},
 		{name: "default, plain rows of H", part: plain},
 		{name: "default, no smoothing", config: neighborhood(largemvc.Neighborhood{Steps: largemvc.None})},
 		{name: "default, no neighbours", config: neighborhood(largemvc.Neighborhood{Neighbors: largemvc.None})},
@@ -117,9 +115,6 @@ func fitted(ctx context.Context, d *sets.Set, c largemvc.Config) (outcome, error
 		return out, err
 	}
 	labels := [parts][]int{clusters: r.Labels, start: r.StartLabels, plain: k.Labels}
-	if labels[roots], err = spectralReadOut(ctx, r.H, d.Classes, c.Seed); err != nil {
-		return out, err
-	}
 	for p, l := range labels {
 		if out.Scores[p], err = evaluate(d, l, took); err != nil {
 			return out, err

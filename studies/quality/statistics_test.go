@@ -1,17 +1,10 @@
 package main
 
 import (
-	"context"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
-	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
-
-	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/examples/synthetic"
 	"github.com/largemvc/largemvc/studies/internal/sets"
 )
 
@@ -41,71 +34,6 @@ func TestSignedRank(t *testing.T) {
 		if got := signedRank(test.differences); math.Abs(got-test.want) > 1e-12 {
 			t.Errorf("%s: p = %v, want %v", test.name, got, test.want)
 		}
-	}
-}
-
-// The rows are those of gonum's own decomposition, up to the signs of its vectors.
-func TestSingularRows(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 1))
-	h := mat.NewDense(20, 6, nil)
-	for i := range 19 { // the last row is of zeros
-		for j := range 5 { // the last column too: rank 5
-			h.Set(i, j, rng.NormFloat64()*float64(j+1))
-		}
-	}
-	unit := mat.DenseCopyOf(h)
-	for i := range 19 {
-		floats.Scale(1/floats.Norm(unit.RawRowView(i), 2), unit.RawRowView(i))
-	}
-	var svd mat.SVD
-	if !svd.Factorize(unit, mat.SVDThin) {
-		t.Fatal("no decomposition")
-	}
-	var u mat.Dense
-	svd.UTo(&u)
-	s := svd.Values(nil)
-	got, err := singularRows(h, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r, c := got.Dims(); r != 20 || c != 4 {
-		t.Fatalf("%d×%d", r, c)
-	}
-	for i := range 20 {
-		norm := 0.0
-		want := make([]float64, 4)
-		for j := range want {
-			want[j] = u.At(i, j) * math.Sqrt(s[j])
-			norm += want[j] * want[j]
-		}
-		for j := range want {
-			if i < 19 {
-				want[j] /= math.Sqrt(norm)
-			}
-			if g := got.At(i, j); math.Abs(math.Abs(g)-math.Abs(want[j])) > 1e-9 {
-				t.Errorf("row %d, column %d: %v, want ±%v", i, j, g, want[j])
-			}
-		}
-	}
-	// Directions that are not there are zero, in place of noise.
-	if got, err = singularRows(h, 6); err != nil {
-		t.Fatal(err)
-	}
-	for i := range 20 {
-		if got.At(i, 5) != 0 {
-			t.Fatalf("row %d has %v where the rank is 5", i, got.At(i, 5))
-		}
-	}
-}
-
-func TestSpectralReadOut(t *testing.T) {
-	x, classes := synthetic.Views(1, 200, 4, 0.3, 6)
-	labels, err := spectralReadOut(context.Background(), x[0], 4, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if scores, err := largemvc.Evaluate(classes, labels); err != nil || scores.ACC < 0.95 {
-		t.Errorf("ACC %v, %v", scores.ACC, err)
 	}
 }
 

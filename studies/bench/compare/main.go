@@ -13,8 +13,8 @@
 //
 //	go run -C studies ./bench/compare -data FOLDER -own all
 //
-// Epochs need a Python with numpy and torch; without them only this library is measured. -data is a folder with mnist3v.npz and
-// msrcv1.npz; synthetic data of the same shapes replace missing files.
+// Epochs need a Python with numpy and torch; without them only this library is measured. -data has folders, separated by
+// commas, with mnist3v.npz and msrcv1.npz; synthetic data of the same shapes replace missing files.
 package main
 
 import (
@@ -24,19 +24,19 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/studies/internal/sets"
 )
 
 // workload is a row of the table.
 type workload struct {
 	name     string
-	file     string // in the data folder; "" or absent: made
+	set      string // "", or absent from the data: made
 	n        int
 	dims     []int
 	m        int
@@ -47,13 +47,13 @@ type workload struct {
 
 var workloads = []workload{
 	{name: "10,000 × (784, 392, 160), m = 10", n: 10000, dims: []int{784, 392, 160}, m: 10, epochs: 5},
-	{name: "mnist3v: 60,000 × (784, 392, 160), m = 10", file: "mnist3v.npz", n: 60000,
+	{name: "mnist3v: 60,000 × (784, 392, 160), m = 10", set: "mnist3v", n: 60000,
 		dims: []int{784, 392, 160}, m: 10, epochs: 1, wholeFit: 100},
 	{name: "195,537 × (944, 576, 512, 640), m = 100", n: 195537, dims: []int{944, 576, 512, 640}, m: 100,
 		torchN: 20000, epochs: 1, wholeFit: 20},
 	{name: "9,144 × (48, 40, 254, 1984, 512, 928), m = 102", n: 9144,
 		dims: []int{48, 40, 254, 1984, 512, 928}, m: 102, epochs: 1},
-	{name: "msrcv1: 210 × 6 views, m = 7", file: "msrcv1.npz", n: 210,
+	{name: "msrcv1: 210 × 6 views, m = 7", set: "msrcv1", n: 210,
 		dims: []int{1302, 48, 512, 100, 256, 210}, m: 7, epochs: 20, wholeFit: 100},
 }
 
@@ -68,12 +68,12 @@ func main() {
 			return
 		}
 	}
-	data := flag.String("data", "", "folder with mnist3v.npz and msrcv1.npz")
+	data := flag.String("data", "", "folders with mnist3v.npz and msrcv1.npz, separated by commas")
 	rounds := flag.Int("rounds", 3, "turns of each side")
 	only := flag.String("only", "", "only workloads, or methods, whose name contains this")
 	python := flag.String("python", "python3", "Python with numpy and torch; for -methods also scikit-learn")
 	whole := flag.Bool("whole", true, "also time whole fits")
-	sets := flag.String("methods", "",
+	of := flag.String("methods", "",
 		"in place of epochs, compare whole fits with other methods on these `sets` of the folder, separated by commas")
 	figure := flag.String("figure", "", "with -methods: draw time against accuracy into this SVG `file`")
 	runs := flag.Int("runs", 3, "with -methods: runs of each method, with other seeds and orders of the samples")
@@ -83,20 +83,18 @@ func main() {
 		strings.Join(ownNames(), ", ")+"; or all")
 	profile := flag.String("profile", "",
 		"with -own: write a profile of the processor's time, of the last row, for go tool pprof, into this `file`")
-	made := flag.Int("rows", 200000, "with -own: rows of the made data of presets")
-	done := flag.Int("done", 0, "with -own: epochs that presets does; further ones are added in proportion; 0: all")
 	flag.Parse()
 	if *own != "" {
-		args := []string{"-data", *data, "-profile", *profile, "-rows", fmt.Sprint(*made), "-done", fmt.Sprint(*done)}
+		args := []string{"-data", *data, "-profile", *profile}
 		if err := compareOwn(os.Stdout, *own, args); err != nil {
 			fmt.Fprintln(os.Stderr, "compare:", err)
 			os.Exit(1)
 		}
 		return
 	}
-	if *sets != "" {
+	if *of != "" {
 		m := &methods{data: *data, python: *python, only: *only, figure: *figure, limit: *limit, runs: max(1, *runs),
-			sets: strings.Split(*sets, ",")}
+			sets: strings.Split(*of, ",")}
 		if err := compareMethods(os.Stdout, m); err != nil {
 			fmt.Fprintln(os.Stderr, "compare:", err)
 			os.Exit(1)
@@ -140,8 +138,8 @@ func compare(out io.Writer, data, only, python string, rounds int, whole bool) e
 
 // measure runs both sides in turns.
 func (w workload) measure(dir, data, python string, torch bool, rounds int, whole bool, peak float64) (string, error) {
-	file := filepath.Join(data, w.file)
-	if _, err := os.Stat(file); w.file == "" || data == "" || err != nil {
+	file := sets.Find(data, w.set)
+	if _, err := os.Stat(file); w.set == "" || data == "" || err != nil {
 		if file, err = makeData(dir, w.n, w.dims); err != nil {
 			return "", err
 		}

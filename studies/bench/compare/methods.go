@@ -22,6 +22,7 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/studies/internal/baseline"
 	"github.com/largemvc/largemvc/studies/internal/presets"
+	"github.com/largemvc/largemvc/studies/internal/sets"
 )
 
 const (
@@ -108,7 +109,7 @@ func compareMethods(out io.Writer, m *methods) error {
 		files := make([]string, m.runs)
 		for seed := range files {
 			files[seed] = filepath.Join(dir, fmt.Sprintf("%s-%d.npz", set, seed))
-			if err := inRandomOrder(filepath.Join(m.data, set+".npz"), files[seed], seed); err != nil {
+			if err := inRandomOrder(sets.Find(m.data, set), files[seed], seed); err != nil {
 				return err
 			}
 		}

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime/pprof"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/studies/internal/presets"
+	"github.com/largemvc/largemvc/studies/internal/sets"
 	"github.com/largemvc/largemvc/studies/internal/work"
 )
 
@@ -49,9 +49,7 @@ func ownNames() []string {
 // ownRun measures one row in a separate process.
 type ownRun struct {
 	data   string // folder
-	rows   int    // of the made data of row presets
 	epochs int    // of whole fits
-	done   int    // of them, those that row presets does
 	out    io.Writer
 }
 
@@ -87,10 +85,8 @@ func runOwn(args []string) error {
 	f := flag.NewFlagSet("own", flag.ExitOnError)
 	r := &ownRun{out: os.Stdout}
 	name := f.String("row", "", "the row")
-	f.StringVar(&r.data, "data", "", "folder with mnist3v.npz and msrcv1.npz")
-	f.IntVar(&r.rows, "rows", 200000, "rows of the made data")
+	f.StringVar(&r.data, "data", "", "folders with mnist3v.npz and msrcv1.npz, separated by commas")
 	f.IntVar(&r.epochs, "epochs", 0, "epochs of whole fits; 0: as their presets have")
-	f.IntVar(&r.done, "done", 0, "epochs that row presets does of each preset; further ones are added in proportion; 0: all")
 	profile := f.String("profile", "", "write a profile of the processor's time, for runtime/pprof, into this `file`")
 	if err := f.Parse(args); err != nil {
 		return err
@@ -145,7 +141,7 @@ func reordered(order []int, x []float32, d int) []float32 {
 
 // read reads a set, its samples in the order of the file.
 func read(folder, name string) (*samples, error) {
-	set, err := dataset.Open(context.Background(), []string{filepath.Join(folder, name+".npz")},
+	set, err := dataset.Open(context.Background(), []string{sets.Find(folder, name)},
 		dataset.Options{Float: 32, NoLabels: true})
 	if err != nil {
 		return nil, err

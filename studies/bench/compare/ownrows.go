@@ -195,29 +195,23 @@ func (r *ownRun) fitMemory(overwrite bool) error {
 // presets is a default fit beside one of the paper preset, of made data of many rows.
 func (r *ownRun) presets() error {
 	const clusters = 100
-	s := made(r.rows, 944, 576, 512, 640)
+	s := made(20000, 944, 576, 512, 640)
 	var took [2]spent
 	var asked [2]int
 	for k, preset := range []presets.Preset{presets.Paper, presets.Default} {
 		config := preset.Of(largemvc.Config{Clusters: clusters, Epochs: r.epochs}).WithDefaults()
 		asked[k] = config.Epochs
-		if r.done > 0 {
-			config.Epochs = min(config.Epochs, r.done)
-		}
-		rest := float64(asked[k] - config.Epochs)
 		epoch, whole, err := fitEpochs(s.all(), config)
 		if err != nil {
 			return err
 		}
-		took[k] = spent{whole.clock + rest*epoch.clock, whole.processor + rest*epoch.processor}
-		err = r.print(fmt.Sprintf("%v preset, %d × 2,672, m = %d: an epoch, s", preset, r.rows, clusters), "%v", epoch)
-		if err != nil {
+		took[k] = whole
+		if err = r.print(fmt.Sprintf("%v preset, %d × 2,672, m = %d: an epoch, s", preset, s.n, clusters), "%v", epoch); err != nil {
 			return err
 		}
 	}
-	return r.print(fmt.Sprintf("%d epochs of the paper preset, %d of the default preset, s; the second in the first", asked[0],
-		asked[1]),
-		"%v, %v; %v", took[0], took[1], took[1].over(took[0]))
+	what := fmt.Sprintf("%d epochs of the paper preset, %d of the default preset, s; the second in the first", asked[0], asked[1])
+	return r.print(what, "%v, %v; %v", took[0], took[1], took[1].over(took[0]))
 }
 
 // made returns samples of ten clusters: normal centres and uniform noise.

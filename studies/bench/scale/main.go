@@ -1,9 +1,9 @@
 // Command scale measures what docs/scale.md says of data larger than memory, a row of its tables each:
 //
-//	go build -C studies -o ../scale ./bench/scale && ./scale -folder FOLDER [-data mnist3v.npz] [-rows epochs,sample,…]
+//	go run -C studies ./bench/scale -folder FOLDER [-data FOLDER,FOLDER] [-rows epochs,sample,…]
 //
-// The folder is on the disk that is measured, and has room for 4 GB. The data sets have labels: the rows sample and whole
-// are of the first of them, numbers of all; without any these rows are left out.
+// The folder is on the disk that is measured, and has room for 4 GB. The rows sample and whole are of mnist3v, numbers of three small
+// sets; without -data these rows are left out.
 //
 // Every fit is a process of its own, in a memory control group where this system lets one be made, so that what it takes is
 // what the system says it took. Times are for a machine that has nothing else to do.
@@ -26,6 +26,7 @@ import (
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/studies/internal/presets"
+	"github.com/largemvc/largemvc/studies/internal/sets"
 )
 
 // bench holds the flags.
@@ -45,7 +46,7 @@ func main() {
 	child := flag.String("job", "", "be a process of this program, which starts it")
 	rows := flag.String("rows", "epochs,sample,whole,labels,numbers", "the rows to measure")
 	flag.StringVar(&b.folder, "folder", "", "folder on the disk that is measured, with room for 4 GB")
-	flag.StringVar(&b.data, "data", "", "data sets with labels, separated by commas")
+	flag.StringVar(&b.data, "data", "", "folders with mnist3v.npz, ucidigit.npz, skdigits3v.npz and msrcv1.npz, separated by commas")
 	flag.StringVar(&b.labels, "labels", "1000000,10000000", "numbers of rows of the row labels")
 	flag.IntVar(&b.some, "labels-held", 200_000, "how many of them are labelled from memory too, for the time of the arithmetic")
 	flag.IntVar(&b.n, "n", 262_144, "samples of the row epochs, in views of 784, 342 and 210 features")
@@ -213,8 +214,6 @@ func (b *bench) ofEpochs(folder string) error {
 	return nil
 }
 
-func (b *bench) first() string { path, _, _ := strings.Cut(b.data, ","); return path }
-
 // scored runs a fit with several seeds and prints each, and the mean scores and processor time.
 func (b *bench) scored(name string, j job) error {
 	var mean [3]float64
@@ -278,7 +277,7 @@ func (b *bench) ofMade(name, folder string, k int, dims []int) error {
 // ofSample measures fits on k of the samples; 0: on all.
 func (b *bench) ofSample(folder string, k int) error {
 	data := shuffled{}
-	files, labels, err := data.write(b.ctx, folder, b.first())
+	files, labels, err := data.write(b.ctx, folder, sets.Find(b.data, "mnist3v"))
 	if err != nil {
 		return err
 	}
@@ -332,10 +331,10 @@ func (b *bench) ofLabels(folder string) error {
 
 // ofNumbers measures the loss of quality with fewer bytes for each value.
 func (b *bench) ofNumbers(folder string) error {
-	for path := range strings.SplitSeq(b.data, ",") {
+	for _, name := range []string{"ucidigit", "skdigits3v", "msrcv1"} {
 		// By columns, so that the rows are made into files of Scratch.
 		data := shuffled{turned: true}
-		files, labels, err := data.write(b.ctx, folder, path)
+		files, labels, err := data.write(b.ctx, folder, sets.Find(b.data, name))
 		if err != nil {
 			return err
 		}

@@ -46,6 +46,19 @@ func (d *Set) Matrices() []mat.Matrix {
 	return out
 }
 
+// Masked returns the views without the rows that a mask takes away: present[i][v] is false if sample i lacks view v.
+func (d *Set) Masked(present [][]bool) []largemvc.View {
+	out := make([]largemvc.View, len(d.Views))
+	for v := range out {
+		has := make([]bool, d.N)
+		for i := range has {
+			has[i] = present[i][v]
+		}
+		out[v] = d.Views[v].WithPresent(has)
+	}
+	return out
+}
+
 // WriteNPZ writes the views X0, X1, … and the classes y.
 func (d *Set) WriteNPZ(path string) error {
 	arrays := []dataset.Array{{Name: "y", Data: d.Labels}}
@@ -153,6 +166,18 @@ func (c Choice) openAt(ctx context.Context, at string) ([]*Set, error) {
 		out = append(out, d)
 	}
 	return out, nil
+}
+
+// Find returns the file NAME.npz of one of the folders, which are separated by commas. If none has it, this is its place in the first.
+func Find(folders, name string) string {
+	all := strings.Split(folders, ",")
+	for _, folder := range all {
+		path := filepath.Join(folder, name+".npz")
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	return filepath.Join(all[0], name+".npz")
 }
 
 // filesIn returns the files of data in a folder, in the order of their names.

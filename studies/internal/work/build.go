@@ -10,9 +10,8 @@ import (
 	"path/filepath"
 )
 
-// OneState returns an error unless a folder is empty or holds work of this build; with sameState, work of any build. This keeps a
-// table to one state of the code.
-func OneState(folder string, sameState bool) error {
+// OneState returns an error unless a folder is empty or holds work of this build. This keeps a table to one state of the code.
+func OneState(folder string) error {
 	mine, err := build()
 	if err != nil {
 		return err
@@ -20,11 +19,11 @@ func OneState(folder string, sameState bool) error {
 	path := filepath.Join(folder, "build")
 	kept, err := os.ReadFile(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), err == nil && sameState:
+	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return err
 	case string(kept) != mine:
-		return fmt.Errorf("%s holds the work of another build; name another folder, or say -same-state", folder)
+		return fmt.Errorf("%s holds the work of another build; name another folder", folder)
 	}
 	return WriteWhole(path, []byte(mine))
 }
