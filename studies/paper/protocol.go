@@ -24,6 +24,7 @@ import (
 	"github.com/largemvc/largemvc/studies/internal/presets"
 	"github.com/largemvc/largemvc/studies/internal/sets"
 	"github.com/largemvc/largemvc/studies/internal/tables"
+	"github.com/largemvc/largemvc/studies/internal/work"
 )
 
 //go:embed published.py
@@ -355,7 +356,7 @@ func (s *study) inPython(ctx context.Context, d *sets.Set, code string, args ...
 		return course{}, err
 	}
 	python := exec.CommandContext(ctx, "python3", args...)
-	python.Env = append(os.Environ(), "OMP_NUM_THREADS=1") // the sets are small
+	python.Env = work.PythonEnv("OMP_NUM_THREADS=1") // the sets are small
 	python.Stdin, python.Stderr = strings.NewReader(code), s.stderr
 	return readCourse(python.Output())
 }

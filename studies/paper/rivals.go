@@ -16,6 +16,7 @@ import (
 	"github.com/largemvc/largemvc/studies/internal/presets"
 	"github.com/largemvc/largemvc/studies/internal/sets"
 	"github.com/largemvc/largemvc/studies/internal/tables"
+	"github.com/largemvc/largemvc/studies/internal/work"
 )
 
 //go:embed rivals.py
@@ -99,7 +100,7 @@ func contrastive(method string) func(context.Context, *study, *sets.Set, int) (c
 			return course{}, err
 		}
 		python := exec.CommandContext(ctx, "python3", "-", method, fmt.Sprint(draw), data)
-		python.Stdin, python.Stderr = strings.NewReader(contrastiveCode), s.stderr
+		python.Env, python.Stdin, python.Stderr = work.PythonEnv("OMP_NUM_THREADS=1"), strings.NewReader(contrastiveCode), s.stderr
 		return readCourse(python.Output())
 	}
 }

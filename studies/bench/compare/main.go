@@ -31,6 +31,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/studies/internal/sets"
+	"github.com/largemvc/largemvc/studies/internal/work"
 )
 
 // workload is a row of the table.
@@ -199,7 +200,9 @@ func (w workload) startTorch(dir, file, python string) (*side, error) {
 	if err != nil {
 		return nil, err
 	}
-	return startSide(exec.Command(python, path, file, strconv.Itoa(w.m), "2"))
+	c := exec.Command(python, path, file, strconv.Itoa(w.m), "2")
+	c.Env = work.PythonEnv()
+	return startSide(c)
 }
 
 func (w workload) row(own, other *side, ours, theirs, peak float64, whole bool, self, file string) (string, error) {

@@ -15,6 +15,7 @@ import (
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/studies/internal/presets"
+	"github.com/largemvc/largemvc/studies/internal/work"
 )
 
 //go:embed sklearn_child.py
@@ -120,8 +121,9 @@ func (m *methods) torch(dir, script, file string) (*outcome, error) {
 		return nil, err
 	}
 	o, done := &outcome{accuracy: math.NaN(), nmi: math.NaN()}, 0
-	err = o.read(exec.Command(m.python, script, file, from, strconv.Itoa(torchLayers), strconv.Itoa(torchEpochs),
-		fmt.Sprint(m.limit.Seconds()), to), &o.seconds, &done, &o.mib)
+	c := exec.Command(m.python, script, file, from, strconv.Itoa(torchLayers), strconv.Itoa(torchEpochs), fmt.Sprint(m.limit.Seconds()), to)
+	c.Env = work.PythonEnv()
+	err = o.read(c, &o.seconds, &done, &o.mib)
 	if err != nil {
 		return nil, err
 	}
