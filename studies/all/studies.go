@@ -68,8 +68,8 @@ var studies = []study{
 	{"quality-parts", "./quality -data DATA -out OUT " + ofQuality, []string{"quality.md"}},
 	{"quality-uneven", "./quality -data DATA -out OUT -uneven 0.5,0.2 -rows k-means;paper;network -sets " + eleven,
 		[]string{"quality.md"}},
-	{"results", "./paper all -data DATA -out OUT -sets " + eleven + " -without rivals,protocol,pairs,filter,margin,trust,fresh " +
-		"-page OUT/results.md", []string{"results.md"}},
+	{"results", "./paper table,incomplete,ablation,convergence,sensitivity -data DATA -out OUT -page OUT/results.md -sets " + eleven,
+		[]string{"results.md"}},
 	{"rivals", "./paper rivals -data DATA -out OUT -sets " + sixSets, []string{"rivals.md"}},
 	{"protocol", "./paper protocol -data DATA -out OUT " + ofQuality, []string{"protocol.md"}},
 	{"scale-numbers", "./bench/scale -data DATA -folder OUT -rows numbers -seeds 3", nil},

@@ -55,20 +55,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		}
 		return errors.New("no experiment named")
 	}
-	chosen := named(args[0])
-	if len(chosen) == 0 {
+	chosen, err := named(args[0])
+	if err != nil {
 		usage(stderr)
-		return fmt.Errorf("no experiment %q", args[0])
+		return err
 	}
 	s, err := parse(args, stderr)
 	if err != nil {
 		return err
 	}
-	if (s.page != "" || s.without != "") && len(chosen) == 1 {
-		return errors.New("-page and -without are for all experiments")
-	}
-	if chosen, err = without(chosen, s.without); err != nil {
-		return err
+	if s.page != "" && len(chosen) == 1 {
+		return errors.New("-page is for several experiments")
 	}
 	s.several = len(chosen) > 1
 	if err := s.prepare(ctx); err != nil {
@@ -77,9 +74,20 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return s.runAll(ctx, chosen, stdout)
 }
 
-// named returns the experiment of a name, or all.
-func named(name string) []experiment {
-	return slices.DeleteFunc(experiments(), func(e experiment) bool { return name != e.name && name != "all" })
+// named returns the experiments of names, which are separated by commas, or all.
+func named(names string) (chosen []experiment, err error) {
+	all := experiments()
+	if names == "all" {
+		return all, nil
+	}
+	for name := range strings.SplitSeq(names, ",") {
+		k := slices.IndexFunc(all, func(e experiment) bool { return e.name == name })
+		if k < 0 {
+			return nil, fmt.Errorf("no experiment %q", name)
+		}
+		chosen = append(chosen, all[k])
+	}
+	return chosen, nil
 }
 
 // parse reads the flags behind the name of the experiment.
@@ -116,23 +124,8 @@ func (s *study) runAll(ctx context.Context, chosen []experiment, stdout io.Write
 	return err
 }
 
-// without removes the named experiments; names are separated by commas.
-func without(all []experiment, names string) ([]experiment, error) {
-	if names == "" {
-		return all, nil
-	}
-	for _, name := range strings.Split(names, ",") {
-		k := slices.IndexFunc(all, func(e experiment) bool { return e.name == name })
-		if k < 0 {
-			return nil, fmt.Errorf("-without: no experiment %q", name)
-		}
-		all = slices.Delete(all, k, k+1)
-	}
-	return all, nil
-}
-
 func usage(w io.Writer) {
-	fmt.Fprint(w, "usage: paper EXPERIMENT [flags]\n\nexperiments:\n")
+	fmt.Fprint(w, "usage: paper EXPERIMENT,… [flags]\n\nexperiments:\n")
 	for _, e := range experiments() {
 		fmt.Fprintf(w, "  %-12s %s\n", e.name, e.about)
 	}

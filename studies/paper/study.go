@@ -20,13 +20,12 @@ import (
 // study holds the flags and the data sets.
 type study struct {
 	data, only, out, page string
-	without               string // experiments of all to leave out
 	elsewhere             string // folder of the results of another machine
 	draws, tableDraws     int
 	epochs                int
 	limit                 int
 	quick                 bool
-	several               bool // all experiments run
+	several               bool // more than one experiment runs
 
 	stderr io.Writer
 	sets   []*sets.Set
@@ -44,9 +43,8 @@ func (s *study) register(f *flag.FlagSet) {
 	f.StringVar(&s.only, "sets", "", "names of the sets to use, separated by commas; default the sets that suit the experiment")
 	f.StringVar(&s.out, "out", "results", "folder for tables, figures and finished work; several experiments may run into one "+
 		"folder at a time")
-	f.StringVar(&s.page, "page", "", "of all: a Markdown file that gets all experiments, their figures and data in a folder of "+
+	f.StringVar(&s.page, "page", "", "a Markdown file that gets the experiments, their figures and data in a folder of "+
 		"its name; what it holds above its first section is kept")
-	f.StringVar(&s.without, "without", "", "of all: experiments to leave out, separated by commas")
 	f.StringVar(&s.elsewhere, "elsewhere", "", "of rivals: a folder with METHOD-SET-DRAW.json, which contrastive.py "+
 		"printed on another machine; the program writes the data for it there, SET-DRAW.npz")
 	f.IntVar(&s.draws, "draws", 3, "draws of every setting; a draw is an order of the rows, a seed and, where there is one, "+

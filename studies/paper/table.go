@@ -246,7 +246,7 @@ func overSets(got [][][]scores, row int, of func(scores) float64) tables.Cell {
 }
 
 const tableNotes = "The paper's figures measure something else than these: its code prints majority-mapped purity under " +
-	"the name ACC, at the epoch that the labels choose (see the published protocol below), and tunes L and m to every set. " +
+	"the name ACC, at the epoch that the labels choose (the experiment protocol measures this), and tunes L and m to every set. " +
 	"Here nothing is tuned to a set, for us or for the others. The constants of the default preset were chosen on public " +
 	"sets that may be among these (`studies/quality` names them): if they are, its figures are optimistic."
 

@@ -56,8 +56,7 @@ func doubt(ctx context.Context, s *study, d *sets.Set, draw int) (out found, err
 		for k, values := range []sets.Matrix{noisy(d.Values[v], bad, draw), swapped} {
 			views := slices.Clone(d.Views)
 			views[v] = values.View()
-			c := s.configFor(largemvc.Config{NoStructure: true, Epochs: largemvc.None, KMeansStarts: 1}, d, draw)
-			r, err := largemvc.Fit(ctx, views, c)
+			r, err := largemvc.Fit(ctx, views, s.configFor(largemvc.Config{NoStructure: true, Epochs: largemvc.None}, d, draw))
 			if err != nil {
 				return out, err
 			}

@@ -2,8 +2,6 @@ package main
 
 import (
 	"slices"
-
-	"github.com/largemvc/largemvc/studies/internal/sets"
 )
 
 // smallSets are the eleven smaller public sets that the default preset's constants were first chosen on.
@@ -45,16 +43,11 @@ func (r *results) groups() []group {
 		}
 	}
 	if out == nil {
-		g, _ := pick("sets here", setNames(r.sets))
+		g := group{name: "sets here"}
+		for i := range r.sets {
+			g.sets = append(g.sets, i)
+		}
 		out = append(out, g)
-	}
-	return out
-}
-
-func setNames(all []*sets.Set) []string {
-	out := make([]string, len(all))
-	for i, d := range all {
-		out[i] = d.Name
 	}
 	return out
 }
