@@ -347,8 +347,9 @@ func (o *dataOptions) readClassesOf(ctx context.Context, in *input) error {
 func (o *fitOptions) writeRank(
 	ctx context.Context, w world, in *input, c *largemvc.Clustering, unfinished bool, stdout io.Writer,
 ) error {
+	saved := o.saveOfFirst(w, c, stdout)
 	if err := o.writeRankTables(ctx, w, in, c, unfinished); err != nil {
-		return err
+		return errors.Join(saved, err)
 	}
 	if err := in.countMissing(w); err != nil {
 		return err
@@ -369,11 +370,7 @@ func (o *fitOptions) writeRank(
 	if err != nil || w.Rank() > 0 {
 		return err
 	}
-	save := o.output("save")
-	if err := save.write(stdout, func(to io.Writer) error { _, err := c.WriteTo(to); return err }, c.Save); err != nil {
-		return err
-	}
-	if err := errors.Join(o.writeConfig(stdout), o.writeSample(ctx, in, &whole)); err != nil {
+	if err := errors.Join(saved, o.writeConfig(stdout), o.writeSample(ctx, in, &whole)); err != nil {
 		return err
 	}
 	o.config.Machine.Comm = nil
@@ -385,6 +382,14 @@ func (o *fitOptions) writeRank(
 		r.IDs = nil
 	}
 	return r.print(stdout, o.json)
+}
+
+// saveOfFirst writes the model on rank 0. It comes before the tables: one that fails must not cost the model.
+func (o *fitOptions) saveOfFirst(w world, c *largemvc.Clustering, stdout io.Writer) error {
+	if w.Rank() > 0 {
+		return nil
+	}
+	return o.output("save").write(stdout, func(to io.Writer) error { _, err := c.WriteTo(to); return err }, c.Save)
 }
 
 // wholeClasses returns on rank 0 the classes of the samples of all processes; nil without known labels.

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -342,5 +343,26 @@ func TestTablesOfRanks(t *testing.T) {
 	whole, first, second := contents(t, "hone.npy"), contents(t, "hpart0.npy"), contents(t, "hpart1.npy")
 	if first[head:]+second[head:] != whole[head:] || !strings.Contains(second, "(1176, 4)") {
 		t.Error("hpart0.npy and hpart1.npy are not the embedding of one process")
+	}
+}
+
+// TestFailingTableOfRanks: a table that cannot be written does not cost the model.
+func TestFailingTableOfRanks(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeShards(t, ".", 60, 60)
+	o, _, err := parseFit(strings.Fields("-mpi -data x0-%d.npy -data x1-%d.npy -clusters 2 -epochs 1 -quiet -out gone/l.csv -save model"))
+	if err = errors.Join(err, os.Mkdir("gone", 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	w := &threads{Comm: comm.Local(1)[0]}
+	c, in, _, err := o.fitRank(t.Context(), w, io.Discard)
+	if err = errors.Join(err, os.Remove("gone")); err != nil {
+		t.Fatal(err)
+	}
+	if err = in.closing(o.writeRank(t.Context(), w, in, c, false, io.Discard)); err == nil || !strings.Contains(err.Error(), "l.csv") {
+		t.Errorf("a table without its folder: %v", err)
+	}
+	if _, err := largemvc.Load("model"); err != nil {
+		t.Error(err)
 	}
 }
