@@ -347,7 +347,10 @@ func (o *dataOptions) readClassesOf(ctx context.Context, in *input) error {
 func (o *fitOptions) writeRank(
 	ctx context.Context, w world, in *input, c *largemvc.Clustering, unfinished bool, stdout io.Writer,
 ) error {
-	saved := o.saveOfFirst(w, c, stdout)
+	var saved error
+	if w.Rank() == 0 { // before the tables: one that fails must not cost the model
+		saved = o.output("save").write(stdout, func(to io.Writer) error { _, err := c.WriteTo(to); return err }, c.Save)
+	}
 	if err := o.writeRankTables(ctx, w, in, c, unfinished); err != nil {
 		return errors.Join(saved, err)
 	}
@@ -382,14 +385,6 @@ func (o *fitOptions) writeRank(
 		r.IDs = nil
 	}
 	return r.print(stdout, o.json)
-}
-
-// saveOfFirst writes the model on rank 0. It comes before the tables: one that fails must not cost the model.
-func (o *fitOptions) saveOfFirst(w world, c *largemvc.Clustering, stdout io.Writer) error {
-	if w.Rank() > 0 {
-		return nil
-	}
-	return o.output("save").write(stdout, func(to io.Writer) error { _, err := c.WriteTo(to); return err }, c.Save)
 }
 
 // wholeClasses returns on rank 0 the classes of the samples of all processes; nil without known labels.

@@ -350,7 +350,8 @@ func TestTablesOfRanks(t *testing.T) {
 func TestFailingTableOfRanks(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeShards(t, ".", 60, 60)
-	o, _, err := parseFit(strings.Fields("-mpi -data x0-%d.npy -data x1-%d.npy -clusters 2 -epochs 1 -quiet -out gone/l.csv -save model"))
+	line := "-mpi -data x0-%d.npy -data x1-%d.npy -clusters 2 -epochs 1 -quiet -out gone/l.csv -save model"
+	o, _, err := parseFit(strings.Fields(line))
 	if err = errors.Join(err, os.Mkdir("gone", 0o700)); err != nil {
 		t.Fatal(err)
 	}
@@ -359,7 +360,8 @@ func TestFailingTableOfRanks(t *testing.T) {
 	if err = errors.Join(err, os.Remove("gone")); err != nil {
 		t.Fatal(err)
 	}
-	if err = in.closing(o.writeRank(t.Context(), w, in, c, false, io.Discard)); err == nil || !strings.Contains(err.Error(), "l.csv") {
+	err = in.closing(o.writeRank(t.Context(), w, in, c, false, io.Discard))
+	if err == nil || !strings.Contains(err.Error(), "l.csv") {
 		t.Errorf("a table without its folder: %v", err)
 	}
 	if _, err := largemvc.Load("model"); err != nil {

@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,6 +27,44 @@ func TestStudies(t *testing.T) {
 			if s.keeps != nil && !strings.Contains(s.command, "OUT") || strings.Contains(strings.Join(words, " "), "DATA") {
 				t.Errorf("%s: %q", s.name, words)
 			}
+		}
+	}
+}
+
+// TestPages: every study is named by a page as -only NAME,… of this program, every name on a page is a study, and no page with tables
+// of this state gives a study's command in other words.
+func TestPages(t *testing.T) {
+	var pages []string
+	for _, pattern := range []string{"../../README.md", "../../docs/*.md", "../results.md", "../results/*.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, found...)
+	}
+	only := regexp.MustCompile(`\./all [^` + "`" + `\n]*-only ([a-z0-9,-]+)`)
+	other := regexp.MustCompile(`-C studies \./(confidence|structure|known|choose|quality|paper|bench/(compare|scale))\b`)
+	named := map[string]bool{}
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range only.FindAllSubmatch(text, -1) {
+			for name := range strings.SplitSeq(string(found[1]), ",") {
+				named[name] = true
+				if !slices.ContainsFunc(studies, func(s study) bool { return s.name == name }) {
+					t.Errorf("%s: no study %s", page, name)
+				}
+			}
+		}
+		if found := other.Find(text); found != nil {
+			t.Errorf("%s: %s is no study of ./all", page, found)
+		}
+	}
+	for _, s := range studies {
+		if !named[s.name] {
+			t.Errorf("no page names the study %s", s.name)
 		}
 	}
 }

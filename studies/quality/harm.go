@@ -7,12 +7,12 @@ const harmBy = 1.5
 
 // training holds the gain of the trained network over the initial clusters, over some sets.
 type training struct {
-	Group  string   `json:"sets"`
-	Gain   score    `json:"gain"` // mean over sets
-	Better int      `json:"better"`
-	Worse  int      `json:"worse"`
-	P      float64  `json:"p"` // of the sign test
-	Harmed []string `json:"harmed"`
+	Group  string
+	Gain   score // mean over sets
+	Better int
+	Worse  int
+	P      float64 // of the sign test
+	Harmed []string
 }
 
 // trained compares the main row with its own start, set by set.

@@ -6,7 +6,7 @@
 //
 // Every figure is a mean over draws, and a draw is an order of the rows and a seed. Labels serve for scores alone.
 //
-// It writes quality.md with its tables as CSV, and quality.json with every score. Finished work is kept in the output folder
+// It writes quality.md with its tables as CSV. Finished work is kept in the output folder
 // and not done again; a folder holds the work of one build of this program alone.
 package main
 

@@ -1,18 +1,16 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
 
 	"github.com/largemvc/largemvc/internal/textfile"
-	"github.com/largemvc/largemvc/studies/internal/sets"
 	"github.com/largemvc/largemvc/studies/internal/tables"
 	"github.com/largemvc/largemvc/studies/internal/work"
 )
 
-// publish writes the page, its tables as CSV, and all scores as quality.json.
+// publish writes the page, and its tables as CSV.
 func (s *study) publish(r *results) error {
 	groups := r.groups()
 	grids := []tables.Grid{r.means(groups)}
@@ -38,9 +36,6 @@ func (s *study) publish(r *results) error {
 	}
 	if len(r.notes) > 0 {
 		fmt.Fprintf(&b, "Notes: %s.\n", strings.Join(r.notes, "; "))
-	}
-	if err := s.writeJSON(r, groups); err != nil {
-		return err
 	}
 	return work.WriteWhole(s.page, []byte(tables.Wrap(b.String())))
 }
@@ -177,36 +172,4 @@ func (r *results) line(k int, of func(score) float64) tables.Line {
 		out.Cells = append(out.Cells, r.cell(k, i, of))
 	}
 	return out
-}
-
-// writeJSON writes every score and what was made of them.
-func (s *study) writeJSON(r *results, groups []group) error {
-	type scored struct {
-		Row    string             `json:"row"`
-		Scores map[string][]score `json:"scores"` // by set, a score a draw
-	}
-	out := struct {
-		Draws int       `json:"draws"`
-		Sets  []string  `json:"sets"`
-		Rows  []scored  `json:"rows"`
-		Pairs []pairing `json:"pairs"`
-		Notes []string  `json:"notes"`
-	}{Draws: s.draws, Sets: strings.Split(sets.Names(r.sets), ", "), Notes: r.notes}
-	for k, row := range r.rows {
-		x := scored{row.name, map[string][]score{}}
-		for i, d := range r.sets {
-			x.Scores[d.Name] = r.scores[k][i]
-		}
-		out.Rows = append(out.Rows, x)
-		for _, g := range groups {
-			if row.name != mainRow {
-				out.Pairs = append(out.Pairs, r.pair(k, g))
-			}
-		}
-	}
-	data, err := json.MarshalIndent(out, "", " ")
-	if err != nil {
-		return err
-	}
-	return work.WriteWhole(filepath.Join(s.out, "quality.json"), data)
 }

@@ -69,12 +69,12 @@ func (r *results) find(name string) int {
 
 // pairing compares the main row with another, set by set, draws averaged first.
 type pairing struct {
-	Row    string  `json:"row"`
-	Group  string  `json:"sets"`
-	Mean   float64 `json:"mean"`   // of the differences in ACC, main row − row, in points
-	Wins   int     `json:"wins"`   // sets on which the main row is better by more than rounding
-	Losses int     `json:"losses"` // sets on which it is worse
-	P      float64 `json:"p"`      // two-sided, Wilcoxon signed-rank
+	Row    string
+	Group  string
+	Mean   float64 // of the differences in ACC, main row − row, in points
+	Wins   int     // sets on which the main row is better by more than rounding
+	Losses int     // sets on which it is worse
+	P      float64 // two-sided, Wilcoxon signed-rank
 }
 
 // pair compares the main row with another.
