@@ -49,11 +49,11 @@ type workload struct {
 var workloads = []workload{
 	{name: "10,000 × (784, 392, 160), m = 10", n: 10000, dims: []int{784, 392, 160}, m: 10, epochs: 5},
 	{name: "mnist3v: 60,000 × (784, 392, 160), m = 10", set: "mnist3v", n: 60000,
-		dims: []int{784, 392, 160}, m: 10, epochs: 1, wholeFit: 100},
+		dims: []int{784, 392, 160}, m: 10, epochs: 5, wholeFit: 100},
 	{name: "195,537 × (944, 576, 512, 640), m = 100", n: 195537, dims: []int{944, 576, 512, 640}, m: 100,
 		torchN: 20000, epochs: 1, wholeFit: 20},
 	{name: "9,144 × (48, 40, 254, 1984, 512, 928), m = 102", n: 9144,
-		dims: []int{48, 40, 254, 1984, 512, 928}, m: 102, epochs: 1},
+		dims: []int{48, 40, 254, 1984, 512, 928}, m: 102, epochs: 5},
 	{name: "msrcv1: 210 × 6 views, m = 7", set: "msrcv1", n: 210,
 		dims: []int{1302, 48, 512, 100, 256, 210}, m: 7, epochs: 20, wholeFit: 100},
 }
