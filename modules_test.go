@@ -33,9 +33,8 @@ func (s *userRepresent) Init(e Env) error {
 	for l := range e.Layers {
 		s.theta = append(s.theta, op.NewScalar(e.G, e.Of, e.Name("theta_%d", l+1), 0.01))
 	}
-	s.r, s.u = op.NewMatrix(e.G, e.Of, e.Name("R"), scaledIdentity(e.Anchors, 0)), op.NewMatrix(
-		e.G, e.Of, e.Name("U"), scaledIdentity(e.Anchors, 1),
-	)
+	s.r = op.NewMatrix(e.G, e.Of, e.Name("R"), scaledIdentity(e.Anchors, 0))
+	s.u = op.NewMatrix(e.G, e.Of, e.Name("U"), scaledIdentity(e.Anchors, 1))
 	return nil
 }
 
@@ -423,11 +422,8 @@ func TestModuleErrors(t *testing.T) {
 func TestUpdateErrors(t *testing.T) {
 	g := gorgonia.NewGraph()
 	e := Env{G: g, Prefix: "x", Layers: 2, Views: 1, Anchors: 2, Samples: 5, Of: tensor.Float64}
-	h, wrong := optest.InputNode(g, tensor.Float64, "h", tensor.Shape{5, 2}), optest.InputNode(
-		g, tensor.Float64,
-		"wrong",
-		tensor.Shape{5},
-	)
+	h := optest.InputNode(g, tensor.Float64, "h", tensor.Shape{5, 2})
+	wrong := optest.InputNode(g, tensor.Float64, "wrong", tensor.Shape{5})
 	soft, shrink := new(SoftThreshold), new(RowShrink)
 	if _, err := soft.Update(1, h, []*Node{h}); err == nil {
 		t.Error("no error before Init")

@@ -210,11 +210,8 @@ func TestActivationsOfTheEngine(t *testing.T) {
 func procrustesGraph(t *testing.T, of tensor.Dtype, rows, columns int, m, g []float64, floor float64) (p, dm []float64) {
 	t.Helper()
 	graph := gorgonia.NewGraph()
-	in, weights := optest.InputNode(graph, of, "M", tensor.Shape{rows, columns}), optest.InputNode(
-		graph, of,
-		"G",
-		tensor.Shape{rows, columns},
-	)
+	in := optest.InputNode(graph, of, "M", tensor.Shape{rows, columns})
+	weights := optest.InputNode(graph, of, "G", tensor.Shape{rows, columns})
 	optest.LetNode(t, in, m)
 	optest.LetNode(t, weights, g)
 	out := must(ProcrustesOp(in, floor, false))

@@ -355,7 +355,7 @@ func (o *fitOptions) writeRank(
 		return errors.Join(saved, err)
 	}
 	if err := in.countMissing(w); err != nil {
-		return err
+		return errors.Join(saved, err)
 	}
 	whole := *c
 	whole.Labels, whole.Confidence, whole.Outlier, whole.StartLabels = nil, nil, nil, nil // not of one process
@@ -371,7 +371,7 @@ func (o *fitOptions) writeRank(
 		whole.Classes, err = wholeClasses(w, c.Classes)
 	}
 	if err != nil || w.Rank() > 0 {
-		return err
+		return errors.Join(saved, err)
 	}
 	if err := errors.Join(saved, o.writeConfig(stdout), o.writeSample(ctx, in, &whole)); err != nil {
 		return err

@@ -210,9 +210,8 @@ func readLists[T kernel.Float](in *file.Tensors, prefix string, state *neighbor.
 	}
 	most := max(1, min(state.Config.Neighbors, n-1))
 	for q := range state.Spaces {
-		index, square := in.Ints(fmt.Sprintf("%sneighbors.%d", prefix, q), n, most), in.Floats(
-			fmt.Sprintf("%sneighbor_distances.%d", prefix, q), n, most,
-		)
+		index := in.Ints(fmt.Sprintf("%sneighbors.%d", prefix, q), n, most)
+		square := in.Floats(fmt.Sprintf("%sneighbor_distances.%d", prefix, q), n, most)
 		if in.Err != nil {
 			return
 		}
@@ -275,9 +274,8 @@ func (s *Transform[T]) readFilters(in *file.Tensors, atoms, steps int) {
 			Steps: steps, Cols: is.Columns, Atoms: atoms, Table: withPadding[T](table, atoms, is.Columns),
 		}
 		if incomplete(in, k) {
-			f.All, f.Have = in.Floats(fmt.Sprintf("filter_all.%d", k), atoms), in.Floats(
-				fmt.Sprintf("filter_have.%d", k), atoms,
-			)
+			f.All = in.Floats(fmt.Sprintf("filter_all.%d", k), atoms)
+			f.Have = in.Floats(fmt.Sprintf("filter_have.%d", k), atoms)
 		}
 		s.filters = append(s.filters, f)
 	}
