@@ -111,7 +111,7 @@ func state(ctx context.Context) (string, error) {
 // remake runs a study unless its output has the commit already.
 func (s study) remake(ctx context.Context, o *options, folder, commit string, stdout io.Writer) error {
 	path := filepath.Join(folder, s.name+".txt")
-	head := fmt.Sprintf("go run -C studies %s\n", strings.Join(s.with("FOLDERS", "OUT"), " "))
+	head := s.line() + "\n"
 	if !o.spot {
 		head = "commit " + commit + ": " + head
 	}
@@ -178,18 +178,28 @@ func keepFiles(from, to string) error {
 
 // run returns what a study prints, or its files that are kept.
 func (s study) run(ctx context.Context, o *options, out string) ([]byte, error) {
-	words, program := s.with(o.data, out), filepath.Join(out, "program")
+	w, program := s.with(o.data, out), filepath.Join(out, "program")
 	// A study goes on with its work if the program is the same: files that are written here must not change it.
-	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", program, words[0])
+	made := []string{"build", "-buildvcs=false", "-o", program, w.what}
+	if w.test {
+		made = []string{"test", "-buildvcs=false", "-c", "-o", program, w.what}
+		for i, flag := range w.flags {
+			if name, found := strings.CutPrefix(flag, "-"); found {
+				w.flags[i] = "-test." + name // as the program calls the flags of go test
+			}
+		}
+	}
+	build := exec.CommandContext(ctx, "go", made...)
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		return nil, err
 	}
-	c := exec.CommandContext(ctx, program, words[1:]...) // and not go run, whose end does not end the program
+	c := exec.CommandContext(ctx, program, w.flags...) // and not go run, whose end does not end the program
 	c.Stderr, c.WaitDelay = os.Stderr, 10*time.Second
 	if o.spot {
-		c.Env = append(os.Environ(), "LARGEMVC_KERNEL=avx2") // other kernels have other last bits
+		w.environment = append(w.environment, "LARGEMVC_KERNEL=avx2") // other kernels have other last bits
 	}
+	c.Env = append(os.Environ(), w.environment...)
 	text, err := c.Output()
 	if err != nil || s.keeps == nil {
 		return text, err

@@ -19,13 +19,13 @@ func TestStudies(t *testing.T) {
 	for _, list := range [][]study{studies, spots} {
 		seen := map[string]bool{}
 		for _, s := range list {
-			words := s.with("D", "O")
-			if _, err := os.Stat(filepath.Join("..", words[0])); err != nil || seen[s.name] {
+			w := s.with("D", "O")
+			if _, err := os.Stat(filepath.Join("..", w.what)); err != nil && !w.test || seen[s.name] {
 				t.Errorf("%s: %v, twice %v", s.name, err, seen[s.name])
 			}
 			seen[s.name] = true
-			if s.keeps != nil && !strings.Contains(s.command, "OUT") || strings.Contains(strings.Join(words, " "), "DATA") {
-				t.Errorf("%s: %q", s.name, words)
+			if s.keeps != nil && !strings.Contains(s.command, "OUT") || strings.Contains(strings.Join(w.flags, " "), "DATA") {
+				t.Errorf("%s: %q", s.name, s.line())
 			}
 		}
 	}
@@ -91,6 +91,21 @@ func TestFailingStudy(t *testing.T) {
 	}
 	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
 		t.Errorf("%v is left: %v", left, err)
+	}
+}
+
+// TestBenchmarks: a study can be the benchmarks of a package, with variables of the environment.
+func TestBenchmarks(t *testing.T) {
+	t.Chdir("..")
+	folder := t.TempDir()
+	s := study{name: "for", command: "GOMAXPROCS=3 test github.com/largemvc/largemvc/internal/parallel -run ^$ -bench For -benchtime 1x"}
+	if err := s.remake(t.Context(), &options{}, folder, "abc", io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "for.txt"))
+	const head = "commit abc: GOMAXPROCS=3 go test -C studies github.com/largemvc/largemvc/internal/parallel -run ^$ -bench For -benchtime 1x\n"
+	if err != nil || !strings.HasPrefix(string(text), head) || !regexp.MustCompile(`BenchmarkFor\S*-3\s`).Match(text) {
+		t.Errorf("%v, %s", err, text)
 	}
 }
 

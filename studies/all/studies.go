@@ -1,21 +1,50 @@
 package main
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// study is a command of this module.
+// study is a program or the benchmarks of a package.
 type study struct {
-	name    string
-	command string   // with DATA for the folders of sets and OUT for a folder of its own
+	name string
+	// The folder of a program and its arguments, or test, a package and the flags of go test; variables of the environment may be
+	// before it. DATA stands for the folders of sets and OUT for a folder of its own.
+	command string
 	keeps   []string // files in OUT that are its output; nil: what it prints
 }
 
-// with returns the words of the command with its folders.
-func (s study) with(data, out string) []string {
-	words := strings.Fields(s.command)
-	for i, word := range words {
-		words[i] = strings.NewReplacer("DATA", data, "OUT", out).Replace(word)
+// words are the parts of a command.
+type words struct {
+	environment []string // NAME=VALUE
+	test        bool     // whether it is the benchmarks of a package
+	what        string   // the folder of the program, or the package
+	flags       []string
+}
+
+// with returns the command with its folders.
+func (s study) with(data, out string) (w words) {
+	parts := strings.Fields(s.command)
+	for i, part := range parts {
+		parts[i] = strings.NewReplacer("DATA", data, "OUT", out).Replace(part)
 	}
-	return words
+	for strings.Contains(parts[0], "=") {
+		w.environment, parts = append(w.environment, parts[0]), parts[1:]
+	}
+	if w.test = parts[0] == "test"; w.test {
+		parts = parts[1:]
+	}
+	w.what, w.flags = parts[0], parts[1:]
+	return w
+}
+
+// line is the command for a reader.
+func (s study) line() string {
+	w, verb := s.with("FOLDERS", "OUT"), "run"
+	if w.test {
+		verb = "test"
+	}
+	return strings.Join(slices.Concat(w.environment, []string{"go", verb, "-C", "studies", w.what}, w.flags), " ")
 }
 
 const (
@@ -37,6 +66,8 @@ const (
 	ofDoubt    = "satellite,tcgabrca150,citeseer,webkb1051,cora,3sources,nci60"
 	erringKind = "gradient,noisycurve,texts,sheet,line,exponential,longcurve,curve,lowrank3,uniform"
 	ofQuality  = "-sets " + eleven + "," + seventeen
+	module     = "github.com/largemvc/largemvc"
+	step       = "test " + module + "/internal/engine -run ^$ -bench Step -benchtime 20x -cpu 1"
 )
 
 // studies are in the order in which they run: those of seconds a piece first. What is timed is last, and needs an idle machine.
@@ -50,10 +81,13 @@ var studies = []study{
 	{"structure-sets", "./structure -draws 3 -first 20 -limit 10000 -data DATA", nil},
 	{"structure-orders", "./structure -draws 3 -first 1 -limit 10000 -data DATA", nil},
 	{"structure-doubt", "./structure -draws 12 -first 200 -data DATA -only " + ofDoubt, nil},
+	{"structure-missing", "./structure -draws 3 -missing 0.5 -data DATA -only bdgp", nil},
+	{"structure-mismatched", "./structure -draws 1 -first 20 -mismatched -data DATA", nil},
 	{"known", "./known -data DATA -draws 3 -only " + ofKnown, nil},
 	{"known-webkb", "./known -data DATA -draws 10 -known 5,10 -only webkb", nil},
 	{"known-new", "./known -data DATA -draws 3 -known 5,10 -new 0.2 -only " + ofKnownNew, nil},
 	{"known-absent", "./known -data DATA -draws 3 -known 5,10 -missing 0.5 -new 0.2 -only " + ofKnownAbsent, nil},
+	{"known-many", "./known -data DATA -draws 1 -known 10 -limit 60000 -only mnist3v", nil},
 	{"known-loss", "./known -data DATA -draws 2 -limit 1000 -known 1,3,5 -weight 3 -only " + ofKnownWeight, nil},
 	{"known-no-loss", "./known -data DATA -draws 2 -limit 1000 -known 1,3,5 -only " + ofKnownWeight, nil},
 	{"choose", "./choose -data DATA -draws 3", nil},
@@ -81,8 +115,14 @@ var studies = []study{
 	{"scale-views", "./bench/scale -folder OUT -rows views -seeds 2", nil},
 	{"scale-labels", "./bench/scale -folder OUT -rows labels -labels 1000000,3000000,10000000", nil},
 	{"scale-epochs", "./bench/scale -folder OUT -rows epochs", nil},
+	{"scale-ranks", "./bench/scale -data DATA -folder OUT -rows ranks", nil},
+	{"growth", "test " + module + " -run ^$ -bench Epoch -benchtime 60x", nil},
+	{"step", step, nil},
+	{"step-avx2", "LARGEMVC_KERNEL=avx2 " + step, nil},
+	{"step-portable", "LARGEMVC_KERNEL=portable " + step, nil},
 	{"speed", "./bench/compare -data DATA -own all", nil},
 	{"epochs", "./bench/compare -data DATA", nil},
+	{"small", "./bench/compare -data DATA -methods 3sources,ucidigit,20newsgroups,citeseer,mnistusps -only default -runs 3", nil},
 	{"methods", "./bench/compare -data DATA -methods mnist3v,mnistusps -runs 3 -figure OUT/methods.svg", []string{"methods.svg"}},
 }
 

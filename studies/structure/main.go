@@ -6,11 +6,13 @@
 //
 // A draw is a seed and, of a set, an order of its rows. With -data it prints the judgements of each set beside the NMI of the
 // clusters of a default fit, which runs once for each set, and the time of both. Without it, it prints the judgements of each
-// kind of noise, and the share of draws that is more than noise if the least excess is chosen on the other kinds.
+// kind of noise, and the share of draws that is more than noise if the least excess is chosen on the other kinds. -missing removes
+// rows of views, -mismatched gives the rows of each view an order of its own.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -20,6 +22,7 @@ import (
 	"time"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/structure"
 	"github.com/largemvc/largemvc/internal/view"
@@ -33,7 +36,8 @@ func main() { work.Main("structure", run) }
 type study struct {
 	data, only          string
 	draws, first, limit int
-	few                 bool
+	few, mismatched     bool
+	missing             float64
 }
 
 // shapes are the numbers of samples, clusters and views that noise is made with.
@@ -68,8 +72,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	f.IntVar(&s.first, "first", 0, "number of the first draw")
 	f.IntVar(&s.limit, "limit", 10000, "the most samples of a set")
 	f.BoolVar(&s.few, "few", false, "make noise of 30 to 41 samples alone")
+	f.BoolVar(&s.mismatched, "mismatched", false, "with -data: the rows of each view have an order of its own")
+	f.Float64Var(&s.missing, "missing", 0, "with -data: share of the view rows that are removed")
 	if err := f.Parse(args); err != nil {
 		return err
+	}
+	if s.data == "" && (s.mismatched || s.missing > 0) || s.mismatched && s.missing > 0 {
+		return errors.New("-mismatched and -missing need -data, and exclude each other")
 	}
 	var all []outcome
 	var err error
@@ -84,6 +93,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	printTable(stdout, all)
 	if s.data == "" {
 		printLeftOut(stdout, all)
+	} else {
+		printAgreement(stdout, all)
 	}
 	return nil
 }
@@ -141,19 +152,27 @@ func (s *study) sets(ctx context.Context, log io.Writer) (out []outcome, err err
 
 // set judges all draws of a set.
 func (s *study) set(ctx context.Context, d *sets.Set) (out []outcome, err error) {
+	ordered, x, err := s.draw(d, s.first)
+	if err != nil {
+		return nil, err
+	}
 	began := time.Now()
-	c, err := largemvc.Fit(ctx, d.InOrder(s.first).Views, largemvc.Config{Clusters: d.Classes, NoStructure: true})
+	c, err := largemvc.Fit(ctx, x, largemvc.Config{Clusters: d.Classes, NoStructure: true})
 	if err != nil {
 		return nil, err
 	}
 	fit := time.Since(began)
-	scores, err := largemvc.Evaluate(d.InOrder(s.first).Labels, c.Labels)
+	scores, err := largemvc.Evaluate(ordered.Labels, c.Labels)
 	if err != nil {
 		return nil, err
 	}
 	for draw := s.first; draw < s.first+s.draws; draw++ {
+		_, drawn, err := s.draw(d, draw)
+		if err != nil {
+			return nil, err
+		}
 		var views []view.View
-		for _, x := range d.InOrder(draw).Views {
+		for _, x := range drawn {
 			in, err := x.Content()
 			if err != nil {
 				return nil, err
@@ -167,6 +186,26 @@ func (s *study) set(ctx context.Context, d *sets.Set) (out []outcome, err error)
 		out = append(out, o)
 	}
 	return out, nil
+}
+
+// draw returns a set in the order of a draw, and its views as they are judged.
+func (s *study) draw(d *sets.Set, draw int) (*sets.Set, []largemvc.View, error) {
+	ordered := d.InOrder(draw)
+	if s.missing > 0 {
+		present, err := dataset.Drop(d.N, len(d.Views), s.missing, uint64(draw))
+		if err != nil {
+			return nil, nil, err
+		}
+		return ordered, ordered.Masked(present), nil
+	}
+	views := slices.Clone(ordered.Views)
+	if s.mismatched {
+		rng := rand.New(rand.NewPCG(uint64(draw), 3))
+		for v, values := range ordered.Values {
+			views[v] = values.Pick(rng.Perm(d.N)).View()
+		}
+	}
+	return ordered, views, nil
 }
 
 // judged sets the judgement of an outcome.

@@ -39,7 +39,25 @@ func TestSets(t *testing.T) {
 	if err := run(context.Background(), []string{"-draws", "1", "-data", path}, &out, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(out.String(), "| planted | 1 | 0 | 0 | 100 |") || !strings.Contains(out.String(), "| 100 |") {
+	if !strings.Contains(out.String(), "| planted | 1 | 0 | 0 | 100 |") || !strings.Contains(out.String(), "| 100 |") ||
+		!strings.Contains(out.String(), "; 1 of 1 judgements are weak or clear") {
 		t.Error(out.String())
+	}
+	out.Reset()
+	if err := run(context.Background(), []string{"-draws", "1", "-mismatched", "-data", path}, &out, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if _, rest, _ := strings.Cut(out.String(), "agreement of views "); !strings.HasPrefix(strings.TrimPrefix(rest, "-"), "0.0") {
+		t.Error(out.String())
+	}
+	out.Reset()
+	if err := run(context.Background(), []string{"-draws", "1", "-missing", "0.3", "-data", path}, &out, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "1 of 1 judgements are weak or clear") {
+		t.Error(out.String())
+	}
+	if err := run(context.Background(), []string{"-missing", "0.3"}, &out, io.Discard); err == nil {
+		t.Error("no error for -missing without -data")
 	}
 }

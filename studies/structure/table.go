@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"time"
 
@@ -74,6 +75,20 @@ func printTable(w io.Writer, all []outcome) {
 			g.excess(.05), g.excess(.5), g.excess(.95),
 			g.seconds(), nmi, fit, share)
 	}
+}
+
+// printAgreement prints the least and the largest agreement of views, and which judgements are not none.
+func printAgreement(w io.Writer, all []outcome) {
+	least, most, found := math.Inf(1), math.Inf(-1), 0
+	for _, o := range all {
+		if o.views > 1 {
+			least, most = min(least, o.result.Data.Agreement), max(most, o.result.Data.Agreement)
+		}
+		if o.result.Judgement != score.StructureNone {
+			found++
+		}
+	}
+	fmt.Fprintf(w, "\nagreement of views %.3f to %.3f; %d of %d judgements are weak or clear\n", least, most, found, len(all))
 }
 
 // printLeftOut prints, for each kind of noise, the least excess that one draw in a hundred of the other kinds passes, and how

@@ -23,7 +23,6 @@ func runChild(args []string) error {
 	f := flag.NewFlagSet("child", flag.ExitOnError)
 	data := f.String("data", "", "data set (.npz)")
 	anchors := f.Int("m", 10, "anchors")
-	whole := f.Int("whole", 0, "epochs of one undisturbed fit, in place of single epochs")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -34,25 +33,11 @@ func runChild(args []string) error {
 	if err != nil {
 		return err
 	}
-	views := make([]largemvc.View, len(set.Views))
-	for v, x := range set.Views {
-		views[v] = largemvc.DenseView(x.Rows, x.Cols, x.Float32)
-	}
+	views := viewsOf(set)
 	set = nil
 	config := presets.Paper.Of(largemvc.Config{Clusters: *anchors})
 	config.Machine.Overwrite = true
 	config.Machine.Device = machine.CPU
-	if *whole > 0 {
-		config.Epochs = *whole
-		began := time.Now()
-		c, err := largemvc.Fit(context.Background(), views, config)
-		if err != nil {
-			return err
-		}
-		fmt.Println(time.Since(began).Seconds(), c.Timings.Epoch.Seconds(),
-			(c.Timings.Total - c.Timings.Train).Seconds(), peakMiB())
-		return nil
-	}
 	o := &orders{in: bufio.NewScanner(os.Stdin)}
 	config.Epochs = 1e9 // more than any request
 	config.Progress = func(e largemvc.Progress) error {

@@ -3,7 +3,6 @@ package main
 import (
 	_ "embed" // of the model
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 
@@ -23,25 +22,11 @@ func writeScript(dir, name, text string) (string, error) {
 	return filepath.Join(dir, name), nil
 }
 
-// makeData writes ten clusters in the given shape: normal centres and uniform noise.
+// makeData writes ten clusters in the given shape.
 func makeData(dir string, n int, dims []int) (string, error) {
-	rng := rand.New(rand.NewPCG(1, 1))
-	arrays := make([]dataset.Array, len(dims))
-	const clusters = 10
-	for v, d := range dims {
-		centre := make([]float32, clusters*d)
-		for j := range centre {
-			centre[j] = float32(rng.NormFloat64())
-		}
-		x := make([]float32, n*d)
-		for i := range n {
-			c := centre[i%clusters*d : (i%clusters+1)*d]
-			row := x[i*d : (i+1)*d]
-			for j := range row {
-				row[j] = c[j] + 4*rng.Float32() - 2
-			}
-		}
-		arrays[v] = dataset.Array{Name: fmt.Sprintf("X%d", v), Shape: []int{n, d}, Data: x}
+	var arrays []dataset.Array
+	for v, x := range made(n, dims...).x {
+		arrays = append(arrays, dataset.Array{Name: fmt.Sprintf("X%d", v), Shape: []int{n, dims[v]}, Data: x})
 	}
 	path := filepath.Join(dir, fmt.Sprintf("made_%d_%d.npz", n, len(dims)))
 	return path, dataset.WriteNPZ(path, false, arrays...)

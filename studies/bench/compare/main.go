@@ -36,26 +36,25 @@ import (
 
 // workload is a row of the table.
 type workload struct {
-	name     string
-	set      string // "", or absent from the data: made
-	n        int
-	dims     []int
-	m        int
-	torchN   int // rows that PyTorch gets where n do not fit; its time is scaled
-	epochs   int // per turn
-	wholeFit int // epochs of a whole fit; 0: none
+	name   string
+	set    string // "", or absent from the data: made
+	n      int
+	dims   []int
+	m      int
+	torchN int // rows that PyTorch gets where n do not fit; its time is scaled
+	epochs int // per turn
 }
 
 var workloads = []workload{
 	{name: "10,000 × (784, 392, 160), m = 10", n: 10000, dims: []int{784, 392, 160}, m: 10, epochs: 5},
 	{name: "mnist3v: 60,000 × (784, 392, 160), m = 10", set: "mnist3v", n: 60000,
-		dims: []int{784, 392, 160}, m: 10, epochs: 5, wholeFit: 100},
+		dims: []int{784, 392, 160}, m: 10, epochs: 5},
 	{name: "195,537 × (944, 576, 512, 640), m = 100", n: 195537, dims: []int{944, 576, 512, 640}, m: 100,
-		torchN: 20000, epochs: 1, wholeFit: 20},
+		torchN: 20000, epochs: 1},
 	{name: "9,144 × (48, 40, 254, 1984, 512, 928), m = 102", n: 9144,
 		dims: []int{48, 40, 254, 1984, 512, 928}, m: 102, epochs: 5},
 	{name: "msrcv1: 210 × 6 views, m = 7", set: "msrcv1", n: 210,
-		dims: []int{1302, 48, 512, 100, 256, 210}, m: 7, epochs: 20, wholeFit: 100},
+		dims: []int{1302, 48, 512, 100, 256, 210}, m: 7, epochs: 20},
 }
 
 func main() {
@@ -73,7 +72,6 @@ func main() {
 	rounds := flag.Int("rounds", 3, "turns of each side")
 	only := flag.String("only", "", "only workloads, or methods, whose name contains this")
 	python := flag.String("python", "python3", "Python with numpy and torch; for -methods also scikit-learn")
-	whole := flag.Bool("whole", true, "also time whole fits")
 	of := flag.String("methods", "",
 		"in place of epochs, compare whole fits with other methods on these `sets` of the folder, separated by commas")
 	figure := flag.String("figure", "", "with -methods: draw time against accuracy into this SVG `file`")
@@ -82,12 +80,9 @@ func main() {
 		"with -methods: the longest fit in PyTorch that is done whole; of longer ones the time is told from the first epochs")
 	own := flag.String("own", "", "in place of epochs, measure these `rows` of this library alone, separated by commas: "+
 		strings.Join(ownNames(), ", ")+"; or all")
-	profile := flag.String("profile", "",
-		"with -own: write a profile of the processor's time, of the last row, for go tool pprof, into this `file`")
 	flag.Parse()
 	if *own != "" {
-		args := []string{"-data", *data, "-profile", *profile}
-		if err := compareOwn(os.Stdout, *own, args); err != nil {
+		if err := compareOwn(os.Stdout, *own, *data); err != nil {
 			fmt.Fprintln(os.Stderr, "compare:", err)
 			os.Exit(1)
 		}
@@ -102,13 +97,13 @@ func main() {
 		}
 		return
 	}
-	if err := compare(os.Stdout, *data, *only, *python, *rounds, *whole); err != nil {
+	if err := compare(os.Stdout, *data, *only, *python, *rounds); err != nil {
 		fmt.Fprintln(os.Stderr, "compare:", err)
 		os.Exit(1)
 	}
 }
 
-func compare(out io.Writer, data, only, python string, rounds int, whole bool) error {
+func compare(out io.Writer, data, only, python string, rounds int) error {
 	dir, err := os.MkdirTemp("", "compare")
 	if err != nil {
 		return err
@@ -122,13 +117,13 @@ func compare(out io.Writer, data, only, python string, rounds int, whole bool) e
 	fmt.Fprintf(out, "%d cores, kernels %s, float32 multiply-add peak %.0f GFLOP/s\n\n",
 		runtime.GOMAXPROCS(0), kernel.Path(), peak)
 	fmt.Fprintln(out, "| work | largemvc, s/epoch | PyTorch, s/epoch | faster | of the peak "+
-		"| largemvc, MiB | PyTorch, MiB | whole fit, s | in PyTorch epochs | in own epochs | rest of a fit, s |")
-	fmt.Fprintln(out, "|---|---|---|---|---|---|---|---|---|---|---|")
+		"| largemvc, MiB | PyTorch, MiB |")
+	fmt.Fprintln(out, "|---|---|---|---|---|---|---|")
 	for _, w := range workloads {
 		if !strings.Contains(w.name, only) {
 			continue
 		}
-		row, err := w.measure(dir, data, python, torch, rounds, whole, peak)
+		row, err := w.measure(dir, data, python, torch, rounds, peak)
 		if err != nil {
 			return fmt.Errorf("%s: %w", w.name, err)
 		}
@@ -138,7 +133,7 @@ func compare(out io.Writer, data, only, python string, rounds int, whole bool) e
 }
 
 // measure runs both sides in turns.
-func (w workload) measure(dir, data, python string, torch bool, rounds int, whole bool, peak float64) (string, error) {
+func (w workload) measure(dir, data, python string, torch bool, rounds int, peak float64) (string, error) {
 	file := sets.Find(data, w.set)
 	if _, err := os.Stat(file); w.set == "" || data == "" || err != nil {
 		if file, err = makeData(dir, w.n, w.dims); err != nil {
@@ -176,7 +171,7 @@ func (w workload) measure(dir, data, python string, torch bool, rounds int, whol
 			}
 		}
 	}
-	return w.row(own, other, median(times[0]), w.scale()*median(times[1]), peak, whole, self, file)
+	return w.row(own, other, median(times[0]), w.scale()*median(times[1]), peak)
 }
 
 // scale is the number of rows of this library's side for each of PyTorch's.
@@ -205,7 +200,7 @@ func (w workload) startTorch(dir, file, python string) (*side, error) {
 	return startSide(c)
 }
 
-func (w workload) row(own, other *side, ours, theirs, peak float64, whole bool, self, file string) (string, error) {
+func (w workload) row(own, other *side, ours, theirs, peak float64) (string, error) {
 	memory, err := own.quit()
 	if err != nil {
 		return "", err
@@ -215,7 +210,7 @@ func (w workload) row(own, other *side, ours, theirs, peak float64, whole bool, 
 		flop += 8 * 2 * float64(w.n) * float64(w.m) * float64(d) // 4L products
 	}
 	cells := []string{w.name, fmt.Sprintf("%.4f", ours), "", "",
-		fmt.Sprintf("%.0f %%", 100*flop/ours/1e9/peak), fmt.Sprintf("%.0f", memory), "", "", "", "", ""}
+		fmt.Sprintf("%.0f %%", 100*flop/ours/1e9/peak), fmt.Sprintf("%.0f", memory), ""}
 	if other != nil {
 		theirMemory, err := other.quit()
 		if err != nil {
@@ -227,23 +222,6 @@ func (w workload) row(own, other *side, ours, theirs, peak float64, whole bool, 
 		}
 		cells[2], cells[3], cells[6] = fmt.Sprintf("%.3f%s", theirs, mark), fmt.Sprintf("%.1f×", theirs/ours),
 			fmt.Sprintf("%.0f%s", theirMemory, mark)
-	}
-	if whole && w.wholeFit > 0 {
-		out, err := exec.Command(self, "child", "-data", file, "-m", strconv.Itoa(w.m), "-whole",
-			strconv.Itoa(w.wholeFit)).Output()
-		if err != nil {
-			return "", err
-		}
-		var fit, epoch, rest, mib float64
-		if _, err := fmt.Sscan(string(out), &fit, &epoch, &rest, &mib); err != nil {
-			return "", err
-		}
-		cells[5] = fmt.Sprintf("%.0f", max(memory, mib))
-		cells[7] = fmt.Sprintf("%.2f (%d epochs)", fit, w.wholeFit)
-		if theirs > 0 {
-			cells[8] = fmt.Sprintf("%.1f", fit/theirs)
-		}
-		cells[9], cells[10] = fmt.Sprintf("%.1f", fit/epoch), fmt.Sprintf("%.2f", rest)
 	}
 	return "| " + strings.Join(cells, " | ") + " |", nil
 }

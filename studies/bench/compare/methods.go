@@ -188,11 +188,7 @@ func runMethod(args []string) error {
 	if err := f.Parse(args); err != nil {
 		return err
 	}
-	set, err := dataset.Open(context.Background(), []string{*data}, dataset.Options{Float: 32, MaxBytes: 16 << 30})
-	if err != nil {
-		return err
-	}
-	clusters, err := classesOf(set, *data)
+	set, clusters, err := openSet(*data)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"runtime/pprof"
 	"slices"
 	"strings"
 	"time"
@@ -29,13 +28,11 @@ type ownRow struct {
 var ownRows = []ownRow{
 	{"fit", (*ownRun).wholeFit},
 	{"labels", (*ownRun).landmarkLabels},
-	{"stored", (*ownRun).storedLabels},
 	{"one", (*ownRun).oneWithLandmarks},
 	{"one-exact", (*ownRun).oneExact},
 	{"memory", (*ownRun).memory},
 	{"memory-overwrite", (*ownRun).memoryOverwrite},
-	{"presets", (*ownRun).presets},
-	{"views", (*ownRun).viewCounts},
+	{"stages", (*ownRun).stages},
 }
 
 func ownNames() []string {
@@ -54,7 +51,7 @@ type ownRun struct {
 }
 
 // compareOwn writes the rows of whole fits, new samples and memory, each measured in a process of its own.
-func compareOwn(out io.Writer, names string, args []string) error {
+func compareOwn(out io.Writer, names, data string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -71,7 +68,7 @@ func compareOwn(out io.Writer, names string, args []string) error {
 	fmt.Fprintln(out, "| what | figure |")
 	fmt.Fprintln(out, "|---|---|")
 	for _, name := range wanted {
-		cmd := exec.Command(self, append([]string{"own", "-row", name}, args...)...)
+		cmd := exec.Command(self, "own", "-row", name, "-data", data)
 		cmd.Stdout, cmd.Stderr = out, os.Stderr
 		if err := cmd.Run(); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -87,24 +84,12 @@ func runOwn(args []string) error {
 	name := f.String("row", "", "the row")
 	f.StringVar(&r.data, "data", "", "folders with mnist3v.npz and msrcv1.npz, separated by commas")
 	f.IntVar(&r.epochs, "epochs", 0, "epochs of whole fits; 0: as their presets have")
-	profile := f.String("profile", "", "write a profile of the processor's time, for runtime/pprof, into this `file`")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
 	at := slices.IndexFunc(ownRows, func(x ownRow) bool { return x.name == *name })
 	if at < 0 {
 		return fmt.Errorf("no row %q", *name)
-	}
-	if *profile != "" {
-		file, err := os.Create(*profile)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		if err := pprof.StartCPUProfile(file); err != nil {
-			return err
-		}
-		defer pprof.StopCPUProfile()
 	}
 	return ownRows[at].run(r)
 }
@@ -185,38 +170,28 @@ func timed(f func() error) (spent, error) {
 	return spent{time.Since(began).Seconds(), work.ProcessorTime().Seconds() - used}, err
 }
 
-// epochs measures an epoch of a preset, with all work of a fit between epochs: the mean of some epochs after the first two.
-func epochs(views []largemvc.View, config largemvc.Config, count int) (spent, error) {
-	config.Epochs = count + 2
-	epoch, _, err := fitEpochs(views, config)
-	return epoch, err
-}
-
-// fitEpochs measures a fit, and the mean of its epochs after the first two.
-func fitEpochs(views []largemvc.View, config largemvc.Config) (epoch, whole spent, err error) {
+// paperEpoch measures an epoch of the paper preset, with all work of a fit between epochs: the mean of some epochs after the first
+// two.
+func paperEpoch(views []largemvc.View, clusters int) (spent, error) {
+	const count = 10
+	config := presets.Paper.Of(largemvc.Config{Clusters: clusters, Epochs: count + 2})
 	var began, ended spent
 	start, used, done := time.Now(), work.ProcessorTime().Seconds(), 0
-	now := func() spent { return spent{time.Since(start).Seconds(), work.ProcessorTime().Seconds() - used} }
 	config.Progress = func(e largemvc.Progress) error {
 		if e.Training() {
-			if done++; done == 2 {
-				began = now()
+			done++
+			ended = spent{time.Since(start).Seconds(), work.ProcessorTime().Seconds() - used}
+			if done == 2 {
+				began = ended
 			}
-			ended = now()
 		}
 		return nil
 	}
-	_, err = largemvc.Fit(context.Background(), views, config)
+	_, err := largemvc.Fit(context.Background(), views, config)
 	if err == nil && done != config.Epochs {
 		err = fmt.Errorf("the fit ended after %d epochs", done)
 	}
-	n := float64(done - 2)
-	return spent{(ended.clock - began.clock) / n, (ended.processor - began.processor) / n}, now(), err
-}
-
-// paperEpoch measures an epoch of the paper preset.
-func paperEpoch(views []largemvc.View, clusters int) (spent, error) {
-	return epochs(views, presets.Paper.Of(largemvc.Config{Clusters: clusters}), 10)
+	return spent{(ended.clock - began.clock) / count, (ended.processor - began.processor) / count}, err
 }
 
 // peak formats the largest memory of the process in MiB and in sizes of the data in float32.

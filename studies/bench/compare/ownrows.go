@@ -9,7 +9,6 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/internal/testrig/testutil"
-	"github.com/largemvc/largemvc/studies/internal/presets"
 )
 
 const mnistClusters, msrcClusters = 10, 7
@@ -74,53 +73,25 @@ func (r *ownRun) landmarkLabels() error {
 	if err != nil {
 		return err
 	}
-	if err := r.labels(s, p, s.all(), 1, "labels of 60,000 new samples with landmarks"); err != nil {
-		return err
-	}
-	var ratios []float64
+	var clock, processor, ratios []float64
 	for range labelRuns {
-		alone, err := timed(func() error { _, err := p.Predict(context.Background(), s.all()); return err })
-		if err != nil {
-			return err
-		}
-		all, err := timed(func() error { _, err := p.Assign(context.Background(), s.all()); return err })
-		if err != nil {
-			return err
-		}
-		ratios = append(ratios, all.over(alone).processor)
-	}
-	return r.print("with confidence and novelty, as predict has them, processor time over labels alone", "%.2f", median(ratios))
-}
-
-// storedLabels is labels of as many by a model that stores 10,000 samples, by proportion from fewer.
-func (r *ownRun) storedLabels() error {
-	const stored, fresh = 10000, 12000
-	s, err := r.shuffled("mnist3v")
-	if err != nil {
-		return err
-	}
-	p, err := trained(s.part(0, stored), mnistClusters)
-	if err != nil {
-		return err
-	}
-	return r.labels(s, p, s.part(stored, stored+fresh), float64(s.n)/fresh,
-		"the same with 10,000 stored samples, by proportion from 12,000 new ones")
-}
-
-func (r *ownRun) labels(s *samples, p *largemvc.Predictor, fresh []largemvc.View, times float64, what string) error {
-	var clock, processor []float64
-	for range labelRuns {
-		took, unit, err := s.between(func() error {
-			_, err := p.Predict(context.Background(), fresh)
-			return err
-		})
+		took, unit, err := s.between(func() error { _, err := p.Predict(context.Background(), s.all()); return err })
 		if err != nil {
 			return err
 		}
 		in := took.over(unit)
-		clock, processor = append(clock, times*in.clock), append(processor, times*in.processor)
+		clock, processor = append(clock, in.clock), append(processor, in.processor)
+		all, err := timed(func() error { _, err := p.Assign(context.Background(), s.all()); return err })
+		if err != nil {
+			return err
+		}
+		ratios = append(ratios, all.over(took).processor)
 	}
-	return r.print(what+", in epochs of the paper preset", "%v", spent{median(clock), median(processor)})
+	err = r.print("labels of 60,000 new samples, in epochs of the paper preset", "%v", spent{median(clock), median(processor)})
+	if err != nil {
+		return err
+	}
+	return r.print("with confidence and novelty, as predict has them, processor time over labels alone", "%.2f", median(ratios))
 }
 
 func (r *ownRun) oneWithLandmarks() error {
@@ -192,28 +163,6 @@ func (r *ownRun) fitMemory(overwrite bool) error {
 	return r.print(what, "%s", s.peak())
 }
 
-// presets is a default fit beside one of the paper preset, of made data of many rows.
-func (r *ownRun) presets() error {
-	const clusters = 100
-	s := made(20000, 944, 576, 512, 640)
-	var took [2]spent
-	var asked [2]int
-	for k, preset := range []presets.Preset{presets.Paper, presets.Default} {
-		config := preset.Of(largemvc.Config{Clusters: clusters, Epochs: r.epochs}).WithDefaults()
-		asked[k] = config.Epochs
-		epoch, whole, err := fitEpochs(s.all(), config)
-		if err != nil {
-			return err
-		}
-		took[k] = whole
-		if err = r.print(fmt.Sprintf("%v preset, %d × 2,672, m = %d: an epoch, s", preset, s.n, clusters), "%v", epoch); err != nil {
-			return err
-		}
-	}
-	what := fmt.Sprintf("%d epochs of the paper preset, %d of the default preset, s; the second in the first", asked[0], asked[1])
-	return r.print(what, "%v, %v; %v", took[0], took[1], took[1].over(took[0]))
-}
-
 // made returns samples of ten clusters: normal centres and uniform noise.
 func made(n int, dims ...int) *samples {
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -233,25 +182,4 @@ func made(n int, dims ...int) *samples {
 		s.x = append(s.x, x)
 	}
 	return s
-}
-
-// viewCounts is epochs of eight views of 128 columns beside epochs of two of the same total.
-func (r *ownRun) viewCounts() error {
-	const n, total, rounds = 10000, 1024, 5
-	var ratios, processor []float64
-	few, many := made(n, total/2, total/2), made(n, slices.Repeat([]int{total / 8}, 8)...)
-	for range rounds {
-		var took [2]spent
-		for k, s := range []*samples{few, many} {
-			var err error
-			config := presets.Paper.Of(largemvc.Config{Clusters: 10})
-			if took[k], err = epochs(s.all(), config, 60); err != nil {
-				return err
-			}
-		}
-		in := took[1].over(took[0])
-		ratios, processor = append(ratios, in.clock), append(processor, in.processor)
-	}
-	return r.print("an epoch of 10,000 × 8 views of 128 columns beside 2 of 512, paper preset, m = 10", "%v",
-		spent{median(ratios), median(processor)})
 }

@@ -89,7 +89,10 @@ func blobs(folder string, n, k int, dims ...int) (files []string, bytes int64, t
 type shuffled struct {
 	set    *dataset.Set
 	turned bool // files by columns, which cannot be read in place
+	times  int  // how often the rows are written, with noise from the second time on; 0: once
 }
+
+func (c *shuffled) samples() int { return max(1, c.times) * c.set.Samples() }
 
 // write writes the views as files of a folder and returns these files and the file of the labels.
 func (c *shuffled) write(ctx context.Context, folder, path string) (files []string, labels string, err error) {
@@ -100,19 +103,23 @@ func (c *shuffled) write(ctx context.Context, folder, path string) (files []stri
 		return nil, "", errors.New("the data set has no labels")
 	}
 	order := rand.New(rand.NewPCG(1, 1)).Perm(c.set.Samples())
+	noise := rand.New(rand.NewPCG(1, 5))
 	for v, x := range c.set.Views {
 		path := filepath.Join(folder, "x"+strconv.Itoa(v)+".npy")
-		err := writeNpy(path, len(order), x.Cols, c.turned, func(i int, row []float32) {
-			copy(row, x.Float32[order[i]*x.Cols:])
+		err := writeNpy(path, c.samples(), x.Cols, c.turned, func(i int, row []float32) {
+			copy(row, x.Float32[order[i%len(order)]*x.Cols:])
+			for j := 0; i >= len(order) && j < len(row); j++ {
+				row[j] += 0.1 * noise.Float32()
+			}
 		})
 		if err != nil {
 			return nil, "", err
 		}
 		files = append(files, path)
 	}
-	truth := make([]int, len(order))
+	truth := make([]int, c.samples())
 	for i := range truth {
-		truth[i] = c.set.Labels[order[i]]
+		truth[i] = c.set.Labels[order[i%len(order)]]
 	}
 	labels, err = writeTruth(folder, truth)
 	return files, labels, err

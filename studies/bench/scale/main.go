@@ -2,8 +2,8 @@
 //
 //	go run -C studies ./bench/scale -folder FOLDER [-data FOLDER,FOLDER] [-rows epochs,sample,…]
 //
-// The folder is on the disk that is measured, and has room for 4 GB. The rows sample and whole are of mnist3v, numbers of three small
-// sets; without -data these rows are left out.
+// The folder is on the disk that is measured, and has room for 4 GB. The rows sample, whole and ranks are of mnist3v, numbers of three
+// small sets; without -data these rows are left out. ranks needs Open MPI.
 //
 // Every fit is a process of its own, in a memory control group where this system lets one be made, so that what it takes is
 // what the system says it took. Times are for a machine that has nothing else to do.
@@ -50,7 +50,7 @@ func main() {
 	flag.StringVar(&b.labels, "labels", "1000000,10000000", "numbers of rows of the row labels")
 	flag.IntVar(&b.some, "labels-held", 200_000, "how many of them are labelled from memory too, for the time of the arithmetic")
 	flag.IntVar(&b.n, "n", 262_144, "samples of the row epochs, in views of 784, 342 and 210 features")
-	flag.IntVar(&b.rounds, "rounds", 3, "how many times the row epochs is measured, alternated")
+	flag.IntVar(&b.rounds, "rounds", 3, "how many times the rows epochs and ranks are measured, alternated")
 	flag.IntVar(&b.paper, "paper-epochs", 2, "epochs of each fit of the row epochs")
 	flag.IntVar(&b.seeds, "seeds", 5, "seeds of the rows sample, numbers, many and views")
 	flag.IntVar(&b.made, "made", 20_000, "samples of the rows many and views")
@@ -95,7 +95,7 @@ func (b *bench) measure(rows string) error {
 		labelled bool
 		of       func(folder string) error
 	}{
-		"epochs": {false, b.ofEpochs}, "labels": {false, b.ofLabels}, "many": {false, b.ofMany}, "views": {false, b.ofViews}, "numbers": {true, b.ofNumbers},
+		"epochs": {false, b.ofEpochs}, "labels": {false, b.ofLabels}, "many": {false, b.ofMany}, "views": {false, b.ofViews}, "numbers": {true, b.ofNumbers}, "ranks": {true, b.ofRanks},
 		"sample": {true, func(folder string) error { return b.ofSample(folder, b.fit) }},
 		"whole":  {true, func(folder string) error { return b.ofSample(folder, 0) }},
 	}
