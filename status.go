@@ -48,7 +48,7 @@ func (s Status) Early() bool { return s != EpochLimit }
 type Progress struct {
 	// Phase is the current part of the fit: checks, draws (with Config.FitSamples: samples are drawn and compared), preparation
 	// (views are standardised and reduced), regression (of the held-out information), neighbours, smoothing, first anchors,
-	// training, clusters.
+	// training, clusters, structure (judgement, confidence and outliers).
 	Phase string
 	// Done of Total units of work of the phase are done: in the training, Epoch and Epochs.
 	Done, Total int

@@ -24,8 +24,12 @@ type rankTimes struct {
 
 // ofRanks is fits of one process and of two, of a thread each, in turns, on mnist3v four times over.
 func (b *bench) ofRanks(folder string) error {
-	program := filepath.Join(folder, "largemvc")
-	build := exec.CommandContext(b.ctx, "go", "build", "-tags", "mpi", "-o", program, "github.com/largemvc/largemvc/cmd/largemvc")
+	program, err := filepath.Abs(filepath.Join(folder, "largemvc"))
+	if err != nil {
+		return err
+	}
+	build := exec.CommandContext(b.ctx, "go", "build", "-tags", "mpi", "-o", program, "./cmd/largemvc")
+	build.Dir = ".." // the module of the command
 	if text, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, text)
 	}
