@@ -40,7 +40,7 @@ func (c *Clustering) setNotes(group *ranks.Group, views []view.View) error {
 	}
 	if first, end := c.Loss[0], c.Loss[len(c.Loss)-1]; c.Status == Diverged || end > max(first, c.NullLoss) {
 		c.Notes = append(c.Notes, fmt.Sprintf("the training diverged: the loss was %.4g at the start and %.4g after %s, "+
-			"and it is %.4g if nothing is learned; set a lower learning rate in Optimizer, or fewer Anchors", first, end,
+			"and it is %.4g for H = 0; set a lower learning rate in Optimizer, or fewer Anchors", first, end,
 			textfile.Count(c.Epochs, "epoch"), c.NullLoss))
 	}
 	for v, count := range c.leftOut {

@@ -132,8 +132,8 @@ type Checkpoint struct {
 var ErrStop = errors.New("largemvc: stopped by the progress callback")
 
 // PaperConfig returns the settings of the paper's network: no neighbours, θ and ρ may become negative, the loss is the mean
-// of squares, and the last k-means runs on the rows of H as they are. The paper names no preprocessing; PaperConfig has
-// PreprocessSample.
+// of squares, and the last k-means runs on the rows of H as they are. What the paper does not name are choices: PreprocessSample,
+// Adam, the first θ and ρ of 0.01, first anchors from one k-means of all views, and means of squares where the paper has sums.
 func PaperConfig(clusters int) Config {
 	return Config{
 		Clusters:     clusters,

@@ -28,7 +28,7 @@
 //	min Σ_v ½‖X_v − H P_v − E_v‖² + α‖H‖₁ + β‖E_v‖₂,₁    s.t. H ≥ 0, P_v P_vᵀ = I
 //
 // is solved by alternating steps (studies/internal/classical has this solver). Each of the L layers of the network is one round
-// of these steps. Learnable thresholds θ, ρ and matrices R, U replace the constants (Algorithm 1 of the paper):
+// of steps like these. Learnable thresholds θ, ρ and matrices R, U replace the constants (Algorithm 1 of the paper):
 //
 //	Represent   H   ← 1/V Σ_v S_θ( H R + (X_v − E_v) P_vᵀ U )     S_θ(a) = σ(a−θ) − σ(−a−θ)
 //	Noise       E_v ← D_ρ( X_v − H P_v )                          row r → σ(‖r‖−ρ)/‖r‖ · r where ‖r‖ > ρ, else 0

@@ -40,8 +40,8 @@ type SoftThreshold struct {
 // RowShrink is the Noise module of the paper: E' = D_ρ(X − H·P), see RowShrinkOp. It has one learnable ρ̃ per layer and view,
 // with ρ = Scale·ρ̃.
 //
-// Adam moves a parameter by at most about the learning rate in a step. With Scale 1 and the paper's initial value 0.01, ρ
-// ends near 1 after 100 steps of 0.01. Scale should therefore be of the size of the residual norms.
+// Adam moves a parameter by at most about the learning rate in a step. With Scale 1, the default Rho0 and
+// the default learning rate 0.01, ρ ends near 1 after 100 steps. Scale should therefore be of the size of the residual norms.
 type RowShrink struct {
 	Rho0          float64    // initial value of every ρ̃; default 0.01. For 0 set the nodes with gorgonia.Let
 	Scale         []float64  // scale of each view, in Fit of each input (Predictor.Inputs), above 0; default 1

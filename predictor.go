@@ -150,7 +150,7 @@ func (p *Predictor) String() string {
 		textfile.Count(p.samples, "sample"), textfile.Count(len(p.dims), "view"), p.Sizes,
 		textfile.Count(p.Epochs, "epoch"), p.Status)
 	if len(p.Loss) > 0 {
-		text += fmt.Sprintf(", loss %.4g → %.4g (0: nothing learned)", p.Loss[0]-p.NullLoss, p.Loss[len(p.Loss)-1]-p.NullLoss)
+		text += fmt.Sprintf(", loss %.4g → %.4g (0: the loss of H = 0)", p.Loss[0]-p.NullLoss, p.Loss[len(p.Loss)-1]-p.NullLoss)
 	}
 	if p.Kept {
 		text += "; the initial clusters are kept"

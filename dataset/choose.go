@@ -21,6 +21,14 @@ var (
 	elementName  = regexp.MustCompile(`^(.+)\{(\d{1,6})\}$`)
 )
 
+// idsOf returns the variable that Options.IDs names, or nil.
+func (s *source) idsOf(o *Options) (v *variable) {
+	for _, name := range o.idNames() {
+		v = cmp.Or(v, s.find(name))
+	}
+	return v
+}
+
 // find returns the variable of a name: exactly, else without regard to case, else the element X{2} of a cell, else nil.
 func (s *source) find(name string) *variable {
 	if k := indexOfName(s.vars, name, func(v *variable) string { return v.name }); k >= 0 {

@@ -177,6 +177,18 @@ func TestFolder(t *testing.T) {
 	if got := fmt.Sprint(s.Present); got != "[[true true] [true false] [false true]]" {
 		t.Error("present", got)
 	}
+	// A result of the command of such a name is no classes.
+	result := filepath.Join(t.TempDir(), "labels.csv")
+	if err := os.WriteFile(result, []byte("sample,label,confidence\n0,1,0.9\n1,0,0.8\n2,1,0.7\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	files := []string{filepath.Join(dir, "view9.csv"), result}
+	_, err = Open(context.Background(), files, Options{})
+	wantError(t, err, "labels.csv", "holds labels that fit or predict wrote", "Options.LeaveOut labels.csv")
+	s, err = Open(context.Background(), files[:1], Options{LabelsFile: result})
+	if err != nil || !equalInts(s.Labels, []int{1, 0, 1}) {
+		t.Error(s, err)
+	}
 	// The same files by option.
 	s, err = Open(context.Background(), []string{filepath.Join(dir, "view9.csv"), filepath.Join(dir, "view10.csv")},
 		Options{LabelsFile: filepath.Join(dir, "labels.csv"), MaskFile: filepath.Join(dir, "mask.csv")})

@@ -57,7 +57,7 @@ func (c *csvFile) assign() error {
 		return err
 	}
 	taken := make([]bool, c.fields) // columns that are no features
-	if i := c.find(c.o.IDs); c.o.IDs != "" && i >= 0 && !c.holdsTriplets() {
+	if i, err := c.askedID(); err == nil && i >= 0 && !c.holdsTriplets() {
 		taken[i] = true // it gives no classes
 	}
 	if err := c.assignResult(taken); err != nil {
@@ -87,9 +87,13 @@ func (c *csvFile) assignResult(taken []bool) error {
 		return nil
 	}
 	i := slices.Index(c.header, "sample")
+	wrote := errors.New("holds labels that fit or predict wrote (sample, label, confidence), not data: move it away, or in a " +
+		"folder give Options.LeaveOut " + filepath.Base(c.s.path))
 	if c.s.role == roleData {
-		return errors.New("holds labels that fit or predict wrote (sample, label, confidence), not data: move it away, or in a " +
-			"folder give Options.LeaveOut " + filepath.Base(c.s.path))
+		return wrote
+	}
+	if len(c.header) > i+2 { // figures beside the labels
+		c.s.result = wrote
 	}
 	if c.s.role != roleLabels {
 		return nil
@@ -97,7 +101,7 @@ func (c *csvFile) assignResult(taken []bool) error {
 	if c.o.Labels == "" && !c.o.NoLabels {
 		c.roles.label, taken[i+1] = i+1, true
 	}
-	if at := c.find(c.o.IDs); !c.o.NoIDs && (c.o.IDs == "" || at < 0 || at == i) { // sample counts the rows
+	if at, err := c.askedID(); err == nil && !c.o.NoIDs && (at < 0 || at == i) { // sample counts the rows
 		c.roles.id, taken[0] = 0, true
 	}
 	return nil

@@ -7,6 +7,8 @@
 //	}
 //	fmt.Println(set.Samples(), "samples,", len(set.Views), "views,", set.Classes(), "classes")
 //
+// views.Of of package dataset/views turns a set into the views of largemvc.Fit.
+//
 // # Formats
 //
 // [Open] recognises a file by its content, not by its name:

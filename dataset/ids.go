@@ -53,7 +53,10 @@ func (c *csvFile) chooseID(taken []bool) error {
 		why = "ids, which the options do not want"
 	} else {
 		chosen, err := c.idOf(named, taken)
-		c.s.idsAsked = c.o.IDs != "" && chosen == c.find(c.o.IDs)
+		if err == nil {
+			asked, _ := c.askedID() // idOf has returned its error
+			c.s.idsAsked = asked >= 0 && chosen == asked
+		}
 		if err == nil && chosen >= 0 {
 			err = c.checkID(chosen, c.s.idsAsked)
 		}
@@ -92,13 +95,8 @@ func (c *csvFile) idOf(named []int, taken []bool) (int, error) {
 	if c.roles.id >= 0 {
 		return c.roles.id, nil
 	}
-	if c.o.IDs != "" {
-		if err := c.once(c.o.IDs); err != nil {
-			return 0, err
-		}
-		if i := c.find(c.o.IDs); i >= 0 {
-			return i, nil
-		}
+	if i, err := c.askedID(); err != nil || i >= 0 {
+		return i, err
 	}
 	switch k, err := soleID("columns", lists.Texts(named, c.nameOf)); {
 	case err != nil:
@@ -109,6 +107,25 @@ func (c *csvFile) idOf(named []int, taken []bool) (int, error) {
 		return 0, nil
 	}
 	return -1, nil
+}
+
+// askedID returns the column that Options.IDs names, −1 without.
+func (c *csvFile) askedID() (int, error) {
+	found := -1
+	for _, name := range c.o.idNames() {
+		i := c.find(name)
+		if i < 0 {
+			continue
+		}
+		if found >= 0 && i != found {
+			return 0, fmt.Errorf("has several columns of Options.IDs %s: %s and %s", c.o.IDs, c.title(found), c.title(i))
+		}
+		if err := c.once(name); err != nil {
+			return 0, err
+		}
+		found = i
+	}
+	return found, nil
 }
 
 // soleID returns the index of id among names of ids, or of the only name; −1 if there is none. what are the things named.
@@ -220,7 +237,7 @@ func (s *source) idVariable(o *Options) (*variable, error) {
 		return s.ids, nil
 	}
 	if o.IDs != "" {
-		v := s.find(o.IDs)
+		v := s.idsOf(o)
 		if v != nil && !s.isIDs(v) {
 			return nil, v.errorf("is %s of class %s; ids are a vector of texts or whole numbers", v.shapeString(), v.class)
 		}

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -191,6 +192,19 @@ func TestJoinErrors(t *testing.T) {
 			t.Error(r)
 		}
 	}
+	// Names of ids that differ: the error does not propose to leave them out, which would match the rows by their places.
+	differ := write(t, "shop.csv", "sku,x\np1,1\np2,2\np3,3\n", "text.csv", "product,w\np3,30\np1,10\np2,20\n")
+	_, err = Open(context.Background(), differ, Options{})
+	wantError(t, err, "Columns that are no features: sku of", "; product of", "Those that name the samples go into Options.IDs")
+	if cured := new(curedError); errors.As(err, &cured) {
+		t.Errorf("the error proposes %v", cured.options)
+	}
+	joined, err := Open(context.Background(), differ, Options{IDs: "sku,product"})
+	if err != nil || values(&joined.Views[1]) != "10|20|30" {
+		t.Errorf("joined by two names: %v", err)
+	}
+	_, err = Open(context.Background(), differ, Options{IDs: "sku,x,product"})
+	wantError(t, err, "has several columns of Options.IDs sku,x,product: column sku and column x")
 	// What ids count are ids, and no labels.
 	_, err = Open(context.Background(), write(t, "a.csv", "id,x\n1,1\n2,2\n3,3\n", "b.csv", "w,z\n1,2\n3,4\n"), Options{})
 	wantError(t, err, "or from the ids: a 3×1, b 2×2, with 3 ids")

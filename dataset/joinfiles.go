@@ -25,7 +25,7 @@ func (p *plan) chooseIDs() error {
 			}
 		}
 		// A file that lacks what the options name has chosen ids by itself.
-		found = found || v != nil && (s.idsAsked || !s.csv && s.find(p.o.IDs) != nil)
+		found = found || v != nil && (s.idsAsked || !s.csv && s.idsOf(p.o) != nil)
 	}
 	if p.o.IDs != "" && !found {
 		return fmt.Errorf("dataset: %s: has no variable or column %s for the ids; it holds %s", p.sources[0].path, p.o.IDs,

@@ -165,7 +165,7 @@ func (p *plan) prepare(paths []string) error {
 		if len(files.files) > 1 {
 			as = roleByName(f)
 		}
-		if _, err := p.open(f, as, p.o); err != nil {
+		if err := p.openData(f, as); err != nil {
 			if wrong = append(wrong, err); len(wrong) == mostWrong || p.lim.Spent() {
 				break
 			}
@@ -187,6 +187,15 @@ func (p *plan) prepare(paths []string) error {
 		return joined(wrong)
 	}
 	return p.choose()
+}
+
+// openData opens a file of the data.
+func (p *plan) openData(path string, as role) error {
+	s, err := p.open(path, as, p.o)
+	if err == nil && as == roleLabels && s.result != nil && p.o.Labels == "" && !p.o.NoLabels {
+		err = fileError(path, s.result) // by its name it would give the classes
+	}
+	return err
 }
 
 // roleByName returns the role of a file among several, by its name.

@@ -26,8 +26,9 @@ type Options struct {
 	LeaveOut []string
 	// LeftOut names what a training left out ([Preparation.LeaveOut]). It is left out too, and the files need not have it.
 	LeftOut []string
-	// IDs names the variable or CSV column with the ids of the samples; a column may be given by its number. Empty: a usual
-	// name, or the first column of a table if its header has no name for it.
+	// IDs names the variable or CSV column with the ids of the samples; a column may be given by its number. If files have
+	// different names for it, IDs has them all, separated by commas. Empty: a usual name, or the first column of a table if its
+	// header has no name for it.
 	IDs string
 	// NoIDs ignores ids: the rows of several files are matched by their places.
 	NoIDs bool
@@ -59,7 +60,8 @@ type Options struct {
 	Storage Storage
 	// SparseShare (0 to 1) is the largest share of nonzero entries with which SparseIfSmaller holds a view as CSR; 0: 0.25.
 	SparseShare float64
-	// MissingRows reads rows of NaN alone as absent views. Files with an index of present samples do so without it.
+	// MissingRows reads rows of NaN alone as absent views. Samples whose ids a file lacks are absent from its view, too. Files
+	// with an index of present samples do so without it.
 	MissingRows bool
 	// Impute fills NaN in rows of samples that have the view. Rows of NaN alone are an error or, with MissingRows, absent.
 	Impute Impute
@@ -151,6 +153,14 @@ const (
 
 // defaultSparseShare: CSR takes 8 bytes an entry, full float32 4; a quarter leaves a gain in time too.
 const defaultSparseShare = 0.25
+
+// idNames are the names in IDs, which may be one with commas.
+func (o *Options) idNames() []string {
+	if o.IDs == "" {
+		return nil
+	}
+	return append([]string{o.IDs}, strings.Split(o.IDs, ",")...)
+}
 
 // keepsNaN reports whether NaN in a row, or in all of it, is kept until it is filled.
 func (o *Options) keepsNaN(all bool) bool { return o.AllowNaN || o.Impute != NoImpute && !all }

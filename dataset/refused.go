@@ -15,6 +15,7 @@ const mostRefused = 100
 type refused struct {
 	first   error
 	columns []string
+	noIDs   bool // whether no column of the table has the ids
 }
 
 // curedError is an error with options with which the file can be read; nil: there are none.
@@ -76,7 +77,7 @@ func (c *csvFile) refuse() {
 		names = nil
 	}
 	if first != nil {
-		c.s.refused = &refused{first, names}
+		c.s.refused = &refused{first, names, c.roles.id < 0}
 	}
 }
 
@@ -84,13 +85,16 @@ func (c *csvFile) refuse() {
 func (p *plan) checkColumns() error {
 	var first error
 	var names, where []string
-	hopeless := false
+	hopeless, unjoined := false, 0
 	for _, s := range p.sources[:p.data] {
 		if s.refused == nil || len(p.o.Views) > 0 && len(s.has(p.o.Views)) == 0 {
 			continue
 		}
 		if first == nil {
 			first = named(s.path, s.refused.first)
+		}
+		if s.refused.noIDs {
+			unjoined++
 		}
 		for _, name := range s.refused.columns {
 			hopeless = hopeless || strings.Contains(name, ",")
@@ -104,7 +108,18 @@ func (p *plan) checkColumns() error {
 	if first == nil || hopeless || len(names) > mostRefused {
 		return first
 	}
+	return p.leftOutError(first, names, where, unjoined)
+}
+
+// leftOutError proposes to leave out the named columns, unless that would match by their places rows that have ids. where has the
+// names with their files, unjoined is the number of these files without ids.
+func (p *plan) leftOutError(first error, names, where []string, unjoined int) error {
 	all := strings.Join(names, ",")
+	if unjoined > 0 && p.data > 1 {
+		return fmt.Errorf("%w. Columns that are no features: %s. Those that name the samples go into Options.IDs, separated by "+
+			"commas. Options.LeaveOut %s leaves them out, and rows of files without ids are matched by their places", first,
+			strings.Join(where, "; "), all)
+	}
 	if len(names) > 1 {
 		first = fmt.Errorf("%w. Columns that are no features: %s. Options.LeaveOut %s leaves them out", first,
 			strings.Join(where, "; "), all)

@@ -37,6 +37,7 @@ type source struct {
 
 	tableSource
 	ids      *variable  // what names the samples
+	result   error      // says that it is a file of labels that fit or predict wrote; nil: it is none
 	idsAsked bool       // whether a CSV file has them in the column that the options name
 	ranged   bool       // it has a range of pandas that does not begin at 0: no file without ids is matched with it by places
 	idList   []string   // what they are, once they are read

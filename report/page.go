@@ -494,7 +494,7 @@ func (p *page) addFacts(r *result, o *Options) {
 		p.Training = append(p.Training, Fact{"clusters", "the initial ones, which have more information"})
 	}
 	if len(r.loss) > 0 {
-		p.Training = append(p.Training, Fact{"first loss (0: nothing learned)", number(r.loss[0])},
+		p.Training = append(p.Training, Fact{"first loss (0: the loss of H = 0)", number(r.loss[0])},
 			Fact{"last loss", number(r.loss[len(r.loss)-1])})
 	}
 	p.Training = append(p.Training, r.timings...)

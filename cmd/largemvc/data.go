@@ -58,9 +58,9 @@ func (o *dataOptions) dataFlags(f *flags) {
 		"per view", o.addData)
 	f.string(&o.labels, "labels", "`NAME|FILE` with the classes: a variable or CSV column, by its name or its number from 0, "+
 		"or else a file of any\nformat of -data; none: use no classes. By default a column or variable with a usual name")
-	f.string(&o.id, "id", "`NAME` of the variable or CSV column with the ids of the samples. Files with ids are joined by "+
-		"them, in any order;\nnone: match rows by their places. By default id or another usual name, or the index of pandas "+
-		"and R")
+	f.string(&o.id, "id", "`NAMES` of the variable or CSV column with the ids of the samples; if files have different names for "+
+		"it, all of\nthem, separated by commas. Files with ids are joined by them, in any order; none: match rows by places. "+
+		"By default\nid or another usual name, or the index of pandas and R")
 	f.string(&o.views, "views", "`NAMES` of the variables that hold the views, separated by commas. X{2} is an element of a "+
 		"cell; in AnnData give\npaths (X,layers/counts,mod/rna/X). By default the usual names")
 	f.value(tableViews{&o.table}, "view", "`NAME=COLUMNS`: a view made of some columns of a CSV file, or of the only matrix of "+

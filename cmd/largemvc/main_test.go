@@ -276,6 +276,8 @@ func TestUsageErrors(t *testing.T) {
 		{"fit -data " + path + " -clusters 2 -out l.npz", "-out l.npz: the table is not written as .npz"},
 		{"predict -model m -data x.npz -out l.csv.gz", "-out l.csv.gz: the table is not written as .gz"},
 		{"fit -data " + path + " -clusters 2 -trust t.npy", "-trust t.npy: the table is not written as .npy"},
+		{"fit -data " + path + " -clusters 2 -report r.pdf", "-report r.pdf: the report is not written as .pdf"},
+		{"choose -data " + path + " -figure c.png", "-figure c.png: the figure is not written as .png"},
 		{"fit -data x.npz -missing 0.1", "there is no flag -missing"},
 		{"fit -data x.npz -max-memory 700MiB", `"700MiB" for flag -max-memory: must be a whole number of 0 or more`},
 		{"fit -data x.npz -seed -1", `"-1" for flag -seed: must be a whole number of 0 or more`},

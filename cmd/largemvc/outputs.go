@@ -130,19 +130,23 @@ func (o *output) checkStandard(command string, stdout io.Writer) error {
 	return nil
 }
 
-// checkEnding refuses the name of another format for a table, which would be CSV in it.
+// checkEnding refuses the name of another format than the one that is written.
 func (o *output) checkEnding(command string) error {
-	others := []string{".npz", ".mat", ".h5", ".hdf5", ".safetensors", ".xlsx", ".xls", ".gz", ".tsv", ".json", ".html"}
-	ends := ".csv, .parquet or .npy"
+	tables := []string{".npz", ".mat", ".h5", ".hdf5", ".safetensors", ".xlsx", ".xls", ".gz", ".tsv", ".json", ".html"}
+	pictures := []string{".png", ".jpg", ".jpeg", ".pdf", ".eps"}
+	others, what, ends := tables, "table", ".csv, .parquet or .npy"
 	switch {
-	case o.flag == "out" && command != "report":
+	case o.flag == "report" || o.flag == "out" && command == "report":
+		others, what, ends = append(pictures, ".svg", ".csv", ".json", ".txt", ".md", ".docx", ".xlsx"), "report", ".html"
+	case o.flag == "figure":
+		others, what, ends = append(pictures, ".html", ".csv"), "figure", ".svg"
 	case o.flag == "trust":
-		others, ends = append(others, arrayEnding, ".h5ad", ".h5mu"), ".csv or .parquet"
-	default:
+		others, ends = append(tables, arrayEnding, ".h5ad", ".h5mu"), ".csv or .parquet"
+	case o.flag != "out":
 		return nil
 	}
 	if ext := filepath.Ext(o.path); slices.Contains(others, strings.ToLower(ext)) {
-		return usagef("%s: -%s %s: the table is not written as %s: name a file that ends in %s", command, o.flag, o.path, ext,
+		return usagef("%s: -%s %s: the %s is not written as %s: name a file that ends in %s", command, o.flag, o.path, what, ext,
 			ends)
 	}
 	return nil

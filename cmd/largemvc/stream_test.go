@@ -190,10 +190,11 @@ func TestStreamsAsOutputs(t *testing.T) {
 	path, folder := writeSet(t, 30, true), t.TempDir()
 	wants := map[string]string{"out": "sample,label", "save": "largemvc-model", "report": "<html", "embedding": "sample,h0",
 		"trust": "sample,X0,X1,suspect"}
+	endings := map[string]string{"out": ".csv", "embedding": ".csv", "trust": ".csv"}
 	args := []string{"fit", "-data", path, "-epochs", "1", "-quiet"}
 	got := map[string]chan string{}
 	for name := range wants {
-		pipe := filepath.Join(folder, name+".csv")
+		pipe := filepath.Join(folder, name+endings[name])
 		if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 			t.Skipf("there are no pipes here: %v", err)
 		}
@@ -210,7 +211,7 @@ func TestStreamsAsOutputs(t *testing.T) {
 		if text := <-got[name]; !strings.Contains(text, want) {
 			t.Errorf("-%s has sent %.60q", name, text)
 		}
-		if info, err := os.Lstat(filepath.Join(folder, name+".csv")); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+		if info, err := os.Lstat(filepath.Join(folder, name+endings[name])); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
 			t.Errorf("-%s: the pipe is replaced, %v", name, err)
 		}
 	}

@@ -123,7 +123,7 @@ func newStructured(s score.Structure, views int) structured {
 }
 
 // aboutLoss says the course of a loss less NullLoss.
-const aboutLoss = "%.4g at the start, %.4g at the end; lower is better, 0: nothing is learned"
+const aboutLoss = "%.4g at the start, %.4g at the end; lower is better, 0 is the loss of H = 0"
 
 // number returns x, or nil where it is NaN or infinite.
 func number(x float64) *float64 {

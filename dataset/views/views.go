@@ -8,7 +8,7 @@
 //	if err != nil {
 //		return err
 //	}
-//	c, err := largemvc.Fit(ctx, x, largemvc.Config{Clusters: set.Classes()})
+//	c, err := largemvc.Fit(ctx, x, largemvc.Config{Clusters: 10}) // or set.Classes() of a set with labels
 package views
 
 import (

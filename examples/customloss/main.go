@@ -52,7 +52,8 @@ func run(ctx context.Context, w io.Writer, epochs int) error {
 	return onGraph(w, x, largemvc.StartPoint{Anchors: []mat.Matrix{c.Anchors(0, 0), c.Anchors(0, 1)}}, epochs)
 }
 
-// onGraph does the same by hand: network, loss, gradients, solver.
+// onGraph trains a network by hand: network, loss, gradients, solver. Its θ and ρ stay at 0 or above, as in the default preset;
+// PaperConfig has SoftThreshold and RowShrink with Unconstrained.
 func onGraph(w io.Writer, x []*mat.Dense, start largemvc.StartPoint, epochs int) error {
 	data, err := largemvc.NewData(tensor.Float64, []mat.Matrix{x[0], x[1]}, nil)
 	if err != nil {

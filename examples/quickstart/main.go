@@ -81,7 +81,7 @@ func run(ctx context.Context, n int, config largemvc.Config, path string, w io.W
 	}
 	fmt.Fprint(w, "\n"+
 		"ACC is the share of images in the cluster of their digit; NMI and ARI compare clusters and digits, too. No method\n"+
-		"uses the digits. docs/expect.md has the scores of 28 data sets.\n\n"+
+		"uses the digits. docs/expect.md has mean scores of 28 data sets.\n\n"+
 		"Next: your own matrices in Go  go run ./examples/ownmatrices\n"+
 		"      your own files           go run ./cmd/largemvc fit -data FILE -clusters C\n")
 	if path == "" {

@@ -1,7 +1,9 @@
 // Command service answers over HTTP which clusters new samples belong to.
 //
 //	go run ./examples/service -model model.safetensors   # of 'largemvc fit -save'; without it, a small model of made-up data
-//	curl -d '{"views": [[[0.1, 0.2, …]], [[1.5, …]]]}' http://127.0.0.1:8080/assign
+//	curl -d "{\"views\": [[[$(seq -s, 30)]], [[$(seq -s, 12)]]]}" http://127.0.0.1:8080/assign
+//
+// This sends one sample to the small model. Each view is a list of rows; its views have 30 and 12 features.
 package main
 
 import (

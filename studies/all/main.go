@@ -45,7 +45,7 @@ func parse(args []string) (*options, error) {
 	f := flag.NewFlagSet("all", flag.ContinueOnError)
 	f.StringVar(&o.data, "data", "", "folders of sets with labels, separated by commas")
 	f.StringVar(&o.out, "out", "results/all", "folder for the output of each study, from the folder of studies")
-	f.StringVar(&only, "only", "", "names of the studies to run, separated by commas; empty: all")
+	f.StringVar(&only, "only", "", "names of the studies to run, separated by commas; a wrong name lists them; empty: all")
 	f.BoolVar(&o.spot, "spot", false, "run small studies, and compare their output with results/spot")
 	f.BoolVar(&o.update, "update", false, "with -spot: write the output to results/spot in place of comparing it")
 	if err := f.Parse(args); err != nil {
@@ -72,7 +72,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	}
 	for _, name := range o.names {
 		if !slices.ContainsFunc(todo, func(s study) bool { return s.name == name }) {
-			return fmt.Errorf("no study %s", name)
+			return fmt.Errorf("no study %s: there are %s", name, names(todo))
 		}
 	}
 	commit := ""
@@ -93,6 +93,15 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// names lists the names of studies.
+func names(of []study) string {
+	var all []string
+	for _, s := range of {
+		all = append(all, s.name)
+	}
+	return strings.Join(all, ", ")
 }
 
 // state is the commit of the code. Code that is not committed is an error.
