@@ -22,11 +22,15 @@ var (
 )
 
 // idsOf returns the variable that Options.IDs names, or nil.
-func (s *source) idsOf(o *Options) (v *variable) {
+func (s *source) idsOf(o *Options) (v *variable, err error) {
 	for _, name := range o.idNames() {
-		v = cmp.Or(v, s.find(name))
+		w := s.find(name)
+		if v != nil && w != nil && v != w {
+			return nil, v.errorf("and %s are both of Options.IDs %s: name one", w.name, o.IDs)
+		}
+		v = cmp.Or(v, w)
 	}
-	return v
+	return v, nil
 }
 
 // find returns the variable of a name: exactly, else without regard to case, else the element X{2} of a cell, else nil.

@@ -237,7 +237,10 @@ func (s *source) idVariable(o *Options) (*variable, error) {
 		return s.ids, nil
 	}
 	if o.IDs != "" {
-		v := s.idsOf(o)
+		v, err := s.idsOf(o)
+		if err != nil {
+			return nil, err
+		}
 		if v != nil && !s.isIDs(v) {
 			return nil, v.errorf("is %s of class %s; ids are a vector of texts or whole numbers", v.shapeString(), v.class)
 		}

@@ -257,6 +257,11 @@ func TestIDsOfArrays(t *testing.T) {
 	if err := WriteNPZ(path, false, Array{"X0", []int{3, 1}, []float64{1, 2, 3}}, Array{"ids", nil, big}); err != nil {
 		t.Fatal(err)
 	}
+	_, err := Open(context.Background(), []string{path}, Options{IDs: "ids,X0"})
+	wantError(t, err, "ids and X0 are both of Options.IDs ids,X0")
+	if s, err := Open(context.Background(), []string{path}, Options{IDs: "sku,ids"}); err != nil || len(s.IDs) != 3 {
+		t.Error(err)
+	}
 	table := write(t, "b.csv", "sample_id,w\n7,30\n9007199254740993,20\n9007199254740992,10\n")[0]
 	s, err := Open(context.Background(), []string{path, table}, Options{})
 	if err != nil {

@@ -25,7 +25,8 @@ func (p *plan) chooseIDs() error {
 			}
 		}
 		// A file that lacks what the options name has chosen ids by itself.
-		found = found || v != nil && (s.idsAsked || !s.csv && s.idsOf(p.o) != nil)
+		asked, _ := s.idsOf(p.o) // p.idsOf has returned its error
+		found = found || v != nil && (s.idsAsked || !s.csv && asked != nil)
 	}
 	if p.o.IDs != "" && !found {
 		return fmt.Errorf("dataset: %s: has no variable or column %s for the ids; it holds %s", p.sources[0].path, p.o.IDs,

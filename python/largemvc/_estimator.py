@@ -339,7 +339,8 @@ class LargeMVC(ClusterMixin, TransformerMixin, Estimator):
             read = _views.read(views, self.view_names_in_, self.view_features_in_)
         self._same_features(read)
         with self._process() as (process, model):
-            paths = {flag: os.path.join(process.folder, f"new-{flag}.{'csv' if flag == 'out' else 'npy'}") for flag in files}
+            out = "html" if command == "report" else "csv"
+            paths = {flag: os.path.join(process.folder, f"new-{flag}.{out if flag == 'out' else 'npy'}") for flag in files}
             try:
                 args = [command, "-model", model, *read.write(process.folder), *flags]
                 for flag, path in paths.items():
