@@ -46,9 +46,9 @@ func (s Status) Early() bool { return s != EpochLimit }
 // Progress is the argument of Config.Progress. Fit reports after every epoch, at the beginning of every phase, and in long
 // phases up to ten times a second.
 type Progress struct {
-	// Phase is the current part of the fit: checks, draws (with Config.FitSamples: samples are drawn and compared), preparation
-	// (views are standardised and reduced), regression (of the held-out information), neighbours, smoothing, first anchors,
-	// training, clusters, structure (judgement, confidence and outliers).
+	// Phase is the current part of the fit: checks (with the search for outliers), draws (with Config.FitSamples: samples are
+	// drawn and compared), preparation (views are standardised and reduced), regression (of the held-out information),
+	// neighbours, smoothing, first anchors, training, clusters, structure (judgement and confidence).
 	Phase string
 	// Done of Total units of work of the phase are done: in the training, Epoch and Epochs.
 	Done, Total int

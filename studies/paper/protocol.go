@@ -92,8 +92,8 @@ func protocol(ctx context.Context, s *study) error {
 		name: "protocol", title: "The published protocol", caption: "The published code prints, under the name ACC, " +
 			"majority-mapped purity at the epoch at which labels make it largest. The rows go from the honest figure to that " +
 			"one: one-to-one accuracy of the start and of the last epoch, of the epoch that labels pick, and the purity there. " +
-			"The epoch is that of the largest purity, so its ACC can be below that of the last epoch. " +
-			fmt.Sprintf("Labels pick from the epochs %v, of the published network from all. ", protocolEpochs) + "The third " +
+			"Labels pick the epoch with the largest purity, so ACC there can be lower than at the last epoch. " +
+			fmt.Sprintf("They pick from the epochs %v, of the published network from all. ", protocolEpochs) + "The third " +
 			"network is the paper's in this library, begun at a k-means Z of the first left singular vectors and trained by Adam " +
 			"with the learning rate 0.05, β 0.9 and 0.92, ε 0.01, weight decay 0.15 and fixed thresholds 0.01 and 0.001; the " +
 			"rate falls to 0.3 of itself when the loss has not fallen for 15 epochs. The fourth has the published code's first " +

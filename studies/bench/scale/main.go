@@ -95,7 +95,8 @@ func (b *bench) measure(rows string) error {
 		labelled bool
 		of       func(folder string) error
 	}{
-		"epochs": {false, b.ofEpochs}, "labels": {false, b.ofLabels}, "many": {false, b.ofMany}, "views": {false, b.ofViews}, "numbers": {true, b.ofNumbers}, "ranks": {true, b.ofRanks},
+		"epochs": {false, b.ofEpochs}, "labels": {false, b.ofLabels}, "many": {false, b.ofMany}, "views": {false, b.ofViews},
+		"numbers": {true, b.ofNumbers}, "ranks": {true, b.ofRanks},
 		"sample": {true, func(folder string) error { return b.ofSample(folder, b.fit) }},
 		"whole":  {true, func(folder string) error { return b.ofSample(folder, 0) }},
 	}
