@@ -168,7 +168,7 @@ func BenchmarkFit(b *testing.B) {
 		sizes []int
 		grow  func(s *shape, x int)
 	}{
-		"n": {[]int{1000, 2000, 4000, 8000, 16_000, 32_000}, func(s *shape, x int) { s.n = x }},
+		"n": {[]int{1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 128_000}, func(s *shape, x int) { s.n = x }},
 		"D": {[]int{64, 128, 256, 512, 1024}, func(s *shape, x int) { s.features = x }},
 		"V": {[]int{2, 4, 8, 16}, func(s *shape, x int) { s.features, s.views = 512, x }},
 		"m": {[]int{10, 20, 40, 80}, func(s *shape, x int) { s.anchors = x }},

@@ -117,6 +117,7 @@ var studies = []study{
 	{"scale-epochs", "./bench/scale -folder OUT -rows epochs", nil},
 	{"scale-ranks", "./bench/scale -data DATA -folder OUT -rows ranks", nil},
 	{"growth", "test " + module + " -run ^$ -bench Epoch -benchtime 60x", nil},
+	{"growth-fits", "test " + module + " -run ^$ -bench ^BenchmarkFit$/./n -benchtime 3x", nil},
 	{"step", step, nil},
 	{"step-avx2", "LARGEMVC_KERNEL=avx2 " + step, nil},
 	{"step-portable", "LARGEMVC_KERNEL=portable " + step, nil},
