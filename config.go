@@ -155,7 +155,7 @@ func (c Config) WithDefaults() Config {
 	}
 	c.Anchors = cmp.Or(c.Anchors, c.Clusters)
 	c.Layers = cmp.Or(c.Layers, 2)
-	if c.Neighborhood.Neighbors != None { // three times the paper's rate, and fewer steps, have equal scores
+	if c.Neighborhood.Neighbors != None { // three times the rate of PaperConfig, and fewer steps, have equal scores
 		c.Epochs = cmp.Or(c.Epochs, 30)
 		if c.Optimizer.Solver == nil {
 			c.Optimizer.LearningRate = cmp.Or(c.Optimizer.LearningRate, 0.03)

@@ -55,8 +55,8 @@
 //     labels alone. If Anchors differs from Clusters, k-means on H has several starts and, for up to 5,000 samples, chooses among
 //     them in the same way.
 //   - Result: if the final clusters have less information than the initial clusters, Fit returns the initial clusters. If there
-//     are fewer anchors than clusters, it compares them with k-means of all clusters on the m vectors of the initial clustering.
-//     Clustering.Kept and Clustering.Notes say so.
+//     are fewer anchors than clusters, these are a k-means of all clusters on the m vectors of the initial clustering.
+//     Clustering.Kept and Clustering.Notes report it.
 //
 // Without neighbours, the initial clustering is one k-means over all views.
 //

@@ -296,7 +296,7 @@ func (r *run) samplesToJudge(ctx context.Context) (*judgedSamples, error) {
 }
 
 // fewestAgree is the agreement of views below which their rows may be in different orders. Of 30 public sets 29 have 0.032 or
-// more, and citeseer 0.003 to 0.050. With the rows of each view in an order of its own, the highest has 0.010 (docs/trust.md).
+// more, and citeseer 0.003 to 0.050. With the rows of each view in an order of its own, the highest has 0.005 (docs/trust.md).
 const fewestAgree = 0.015
 
 // samples returns the samples to train on, with their first classes if known labels are in the loss, and those to judge.

@@ -80,7 +80,7 @@ type starter struct {
 // The default favours clusters of equal sizes. So another start is chosen only if its clusters are clearly less even, and about
 // as stable on parts of the samples. Clusters without neighbours must also be better predicted by held-out samples. This helps
 // where classes are of very different sizes: docs/expect.md has figures. It takes 2.5 times as long as the default's start, and
-// about nine times where stabilities are needed.
+// about nine times where another start is a candidate, whose stability is measured.
 //
 // The configuration needs neighbours, and must have neither StartLabels nor Start.Anchors, FitSamples or Machine.Comm. If ctx
 // ends, Start returns its error. Equal seeds and data give equal bits.

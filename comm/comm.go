@@ -8,7 +8,7 @@
 //
 // Every rank calls Fit with the same configuration and its own samples. Rank 0 has the first samples, rank 1 the next, and so on.
 // Each rank gets the labels of its samples and the same Predictor. The result has the bits of a fit of all samples in one
-// process, for any number of ranks and any division.
+// process, for any division, except where that process rotates views of low rank to fewer columns (without neighbours).
 package comm
 
 import (

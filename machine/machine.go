@@ -1,5 +1,5 @@
 // Package machine has the settings for the computer's resources in a fit: goroutines, memory, a GPU, other processes. The same
-// views, seed and configuration give the same bits for any number of goroutines and processes. A GPU changes the last bits.
+// views, seed and configuration give the same bits for any number of goroutines. A GPU changes the last bits.
 package machine
 
 import "context"

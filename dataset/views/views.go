@@ -1,4 +1,4 @@
-// Package views hands the data sets of package dataset to package largemvc, neither of which knows the other.
+// Package views makes views of package largemvc from the data sets of package dataset. Neither package imports the other.
 //
 //	set, err := dataset.Open(ctx, []string{"handwritten.mat"}, dataset.Options{})
 //	if err != nil {

@@ -62,12 +62,12 @@ func margin(ctx context.Context, s *study) error {
 		}
 	}
 	return s.publish(page{
-		name: "margin", title: "Why label-free accuracy ends here", caption: "How well the other samples predict a label, by " +
-			"ridge regression on the smoothed inputs of the network that leaves each sample out: the share predicted right, the " +
-			"score of the label less the next one, and the mutual information of labels and predictions. The clusters were made " +
-			fmt.Sprintf("from these inputs, the classes were not. The clusters have more than the classes on %d (predicted right), "+
-				"%d (margin) and %d (information) of %d sets. There a criterion that asks for still more of it, a term for the "+
-				"margin included, does not lead to the classes.", above[0], above[1], above[2], len(s.sets)),
+		name: "margin", title: "Why training without labels does not reach the classes", caption: fmt.Sprintf("How well the other "+
+			"samples predict a label, by ridge regression on the smoothed inputs of the network that leaves each sample out: the share "+
+			"predicted right, the score of the label less the next one, and the mutual information of labels and predictions. The "+
+			"clusters were made from these inputs, the classes were not. The clusters have more than the classes on %d (predicted "+
+			"right), %d (margin) and %d (information) of %d sets. So a term of the loss that raises one of these measures, the margin "+
+			"included, does not lead to the classes.", above[0], above[1], above[2], len(s.sets)),
 		notes:  "The paper trains by reconstruction alone and has no such measure.",
 		tables: []tables.Grid{g},
 	})

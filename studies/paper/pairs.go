@@ -78,12 +78,13 @@ func (h damage) lines(runs [][]repaired) (out []tables.Line) {
 	return out
 }
 
-const pairsCaption = "ACC (%) of the default preset. *Wrong* is the share of the present rows of one view that are rows of other " +
-	"samples; the views take turns over the draws. *Absent* is the share of all sample–view pairs that is absent. *Trust below " +
-	"x*: `ViewTrust` of a first fit; where the lowest trust of a sample is below x, this row is marked absent, and a second fit " +
-	"follows. With two views both have the same trust, and none is marked. *Wrong rows known* marks the swapped rows absent unless a sample has no other, " +
-	"which no method can: it shows what there is to gain. *Named* is the share of the wrong rows that the trust marks, *blamed* " +
-	"the share of the right ones. A mean is over the sets that permit the absent share: every sample keeps a view."
+const pairsCaption = "ACC (%) of the default preset. *Wrong* is the share of the present rows of one view that are rows of " +
+	"other samples; the views take turns over the draws. *Absent* is the share of all sample–view pairs that is absent. *Trust " +
+	"below x*: `ViewTrust` of a first fit; where the lowest trust of a sample is below x, this row is marked absent for a " +
+	"second fit. With two views both have the same trust: none is marked. *Wrong rows known* marks every swapped row absent, " +
+	"unless its sample has no other row. No method knows these rows: this shows what there is to gain. *Named* is the share of " +
+	"the wrong rows that the trust marks, *blamed* the share of the right ones that it marks. A mean is over the sets that " +
+	"permit the absent share: every sample keeps a view."
 
 // outcomes are the rows of a setting.
 var outcomes = []struct {

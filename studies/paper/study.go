@@ -183,12 +183,11 @@ func (s *study) configFor(c largemvc.Config, d *sets.Set, draw int) largemvc.Con
 
 // protocolText describes the common protocol of all experiments.
 func (s *study) protocolText() string {
-	return fmt.Sprintf("Figures are means over draws, %d of each setting, unless noted; a draw is an order of the rows, a seed "+
+	return fmt.Sprintf("Figures are means over %d draws of each setting, unless noted; a draw is an order of the rows, a seed "+
 		"and, where views or rows are taken away, a mask. At most %s; the default preset has 30. ACC is by one-to-one "+
-		"matching, NMI with the arithmetic mean. Labels serve for scores alone and choose nothing, but in rows that say so. "+
+		"matching, NMI with the arithmetic mean. Labels are used for scores alone, except in rows that say so. "+
 		"Our networks are used as their presets have them, at the last epoch. The **default preset** sees every view in two "+
 		"standardisations, smoothed along a graph of the samples' neighbours, and has terms for neighbours and for held-out "+
 		"prediction in its loss; the **paper preset** is the network of the paper, without neighbours, on views standardised "+
-		"per sample and started by a joint k-means.", s.draws,
-		textfile.Count(s.epochs, "epoch"))
+		"per sample and started by a joint k-means.", s.draws, textfile.Count(s.epochs, "epoch"))
 }

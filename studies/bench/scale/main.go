@@ -5,8 +5,7 @@
 // The folder is on the disk that is measured, and has room for 4 GB. The rows sample, whole and ranks are of mnist3v, numbers of three
 // small sets; without -data these rows are left out. ranks needs Open MPI.
 //
-// Every fit is a process of its own, in a memory control group where this system lets one be made, so that what it takes is
-// what the system says it took. Times are for a machine that has nothing else to do.
+// Every fit is a process of its own, in a memory control group where the system permits one. Times need an idle machine.
 package main
 
 import (
