@@ -374,7 +374,7 @@ func smoothLast[T kernel.Float](ctx context.Context, in *prepared[T], c *Config,
 	return in.Smooth.SmoothLast(ctx, h, n, m, ld, o)
 }
 
-// Clustering is the result of Fit: the trained model and the labels of the training samples. It is safe for concurrent use if
+// Clustering is the result of Fit: the trained model and the labels of the samples. It is safe for concurrent use if
 // its fields are not modified.
 //
 // Training can make the clusters worse. If the loss has both terms of Neighborhood, and Anchors equals Clusters, Fit
@@ -407,12 +407,12 @@ type Clustering struct {
 	Classes     *score.Classes  // classes by the labels of Config.Known; nil without, and if an error ends the fit early
 	Structure   score.Structure // whether the samples have clusters; zero if not judged
 
-	// Confidence says how often the label of each sample is found again (n values, 0 to 1): by fits of other samples, in excess
-	// of chance. It is nil if the structure is unknown (docs/trust.md).
+	// Confidence says how often the label of each sample is found again (n values, 0 to 1): by clusters of other samples, in
+	// excess of chance. It is nil if the structure is unknown (docs/trust.md).
 	Confidence []float64
-	// Remoteness is the distance of each sample to the nearest 5 % of all samples, in the views as they are given and in
+	// Remoteness is the distance of each sample to the nearest 5 % of the judged samples, in the views as they are given and in
 	// medians of this distance (n values). Outlier marks the samples for which it is too large (docs/trust.md). Both are nil
-	// with Config.NoStructure, for fewer than 24 samples, and if half of the samples equal 5 % of all.
+	// with Config.NoStructure, for fewer than 24 samples, and if this median is 0.
 	Remoteness []float64
 	Outlier    []bool
 

@@ -18,7 +18,7 @@ import (
 // comment states. Fit does not change a Config, nor the modules in it. A Config can be written to JSON and read again, see
 // MarshalJSON.
 type Config struct {
-	Clusters int // number of clusters, 1 to n
+	Clusters int // number of clusters, 1 to n, or to FitSamples
 	Anchors  int // m, number of anchors of each view, 1 to n; default Clusters; with neighbours, 48 for more than 200 clusters
 	Layers   int // L, number of layers, up to 1,000; default 2
 
@@ -66,7 +66,7 @@ type Config struct {
 	PlainReadOut bool
 	// KMeansStarts is the number of starts of each k-means, up to 1,000; default 10; with neighbours, 1 for more than 200
 	// clusters. The start of the lowest inertia is kept. With Neighborhood.Weight the initial clustering has three times as many
-	// starts, see the package documentation.
+	// starts, and neighbour information chooses among the best (package documentation).
 	KMeansStarts int
 
 	Float64 bool // computes in float64; default float32
@@ -84,7 +84,7 @@ type Config struct {
 	Checkpoint Checkpoint // file of the training state; default none
 
 	// Progress, if not nil, is called after every epoch and from time to time in the other phases, in the goroutine of Fit.
-	// An error from it ends the training with Status Stopped. Fit returns the result and this error, or nil for ErrStop.
+	// An error from it ends the fit, with Status Stopped in the training. Fit returns the result and it, or nil for ErrStop.
 	// Before the training there is no result: Fit then returns the error alone, also for ErrStop.
 	Progress func(Progress) error `json:"-"`
 
@@ -108,8 +108,8 @@ type Neighborhood struct {
 	Weight        float64 // weight of the neighbour information in the loss (package terms); default 3; None: no such term
 	HeldOutWeight float64 // weight of the held-out information in the loss (package terms); default 3; None: no such term
 	// KnownWeight is the weight of the labels of Config.Known in the loss (terms.KnownClusters); default 0. Fit then begins with
-	// the classes that Known gives to an untrained network. Column j of H is class j: Anchors must be the number of classes in
-	// Known. FitSamples must be 0, and Resume needs the same Known (docs/known.md).
+	// the classes that Known gives to an untrained network. Column j of H is the j-th lowest class in Known, and Anchors must be
+	// their number. FitSamples must be 0, and Resume needs the same Known (docs/known.md).
 	KnownWeight float64
 
 	// The next fields are for studies of the method.
@@ -128,7 +128,7 @@ type Checkpoint struct {
 	Every int    // epochs between two writes; default 10
 }
 
-// ErrStop ends the training without an error from Fit, if a Progress callback returns it.
+// ErrStop, returned by Config.Progress, ends the fit; Fit returns no error for it unless the training has not begun.
 var ErrStop = errors.New("largemvc: stopped by the progress callback")
 
 // PaperConfig returns the settings of the paper's network: no neighbours, θ and ρ may become negative, the loss is the mean

@@ -23,7 +23,7 @@ import (
 )
 
 // Predict returns the clusters of samples: it runs the trained layers with the stored anchors and takes the nearest centroid.
-// For the training samples, as given to Fit, it returns their Labels. Samples may lack views.
+// For the training samples, as given to Fit (without Start.H and Start.E), it returns their Labels. Samples may lack views.
 func (p *Predictor) Predict(ctx context.Context, views []View) ([]int, error) {
 	if p != nil && (p.asked.h || p.asked.trust) {
 		p = p.WithResults(false, false)
@@ -343,8 +343,8 @@ const noveltySteps = 100
 // above 0.95. 1 is farther than any of them.
 //
 // With neighbours, the distance is 1 − ⟨x, y⟩, the mean over the inputs, where y is the row x after smoothing. Without
-// neighbours it is the share ‖x − hP‖²/‖x‖² of an input that the anchors do not explain. The quantiles come from about 200
-// training samples, with neighbours each compared with the others only.
+// neighbours it is the share ‖x − hP‖²/‖x‖² of an input that the anchors do not explain. The quantiles come from up to 192
+// training samples, each compared with the others only, without neighbours from up to 2,000.
 //
 // If the training had fewer samples than features, similar samples get too high values: a fifth was above 0.95 after a
 // training on 105 samples of 48 to 1,302 features, and 5 % after one on 1,000 samples of 6 to 240 features.

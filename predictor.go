@@ -269,7 +269,7 @@ type Assignments struct {
 	// Near and Next are the squared distances of the row of H (at norm 1 unless Config.PlainReadOut) to the nearest and the
 	// second nearest centroid. Next is +Inf with one cluster. The closer Near/Next to 1, the less sure the label.
 	Near, Next []float64
-	// Confidence says how often the label is found again by fits of other samples, in excess of chance (0 to 1). It is nil if
+	// Confidence says how often the label is found again by clusters of other samples, in excess of chance (0 to 1). It is nil if
 	// the fit did not judge the structure (Clustering.Structure).
 	Confidence []float64
 	// Novelty says how far each sample is from the training samples (0 to 1): the share of the training samples that are nearer
@@ -472,8 +472,8 @@ func (p *Predictor) Memberships(ctx context.Context, h mat.Matrix) (*mat.Dense, 
 		return nil, errors.New("largemvc: the predictor is empty: Fit and Load make one")
 	}
 	if p.curve == nil {
-		return nil, errors.New("largemvc: there are no memberships: the fit did not judge the structure, because of " +
-			"Config.NoStructure, one cluster, too few samples, constant views or a training that did not finish")
+		return nil, errors.New("largemvc: there are no memberships: the fit did not judge the structure " +
+			"(docs/trust.md says when)")
 	}
 	if parallel.Nil(h) {
 		return nil, errors.New("largemvc: the representation is nil")

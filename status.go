@@ -103,7 +103,7 @@ type DivergedError struct {
 	// Epoch is the epoch that found the bad loss, from 1. It is the epoch after the bad step, or the epoch of the step if no
 	// other follows.
 	Epoch int
-	Loss  float64 // NaN, an infinity, or at least 10,000 times the first loss; NaN also if a sum in the network was not finite
+	Loss  float64 // not finite, or above 10,000 times the first loss and NullLoss in size; NaN also for a sum in the network
 	Err   error   // error inside the network, or nil
 }
 
@@ -118,8 +118,8 @@ func (e *DivergedError) Error() string {
 // Unwrap returns the error inside the network, or nil.
 func (e *DivergedError) Unwrap() error { return e.Err }
 
-// FieldError reports a field of Config with a value that Fit refuses. If several fields are wrong, the error of Fit joins one
-// FieldError for each.
+// FieldError reports a number or an option in Config that Fit refuses. If several are wrong, the error of Fit joins one
+// FieldError for each. Labels, modules, Start and a Solver have other errors.
 type FieldError struct {
 	Field string // path in Config: "Epochs", "Neighborhood.Steps", or "Noise.Rho0" for a field of the Noise module
 	Value any    // value of the field
@@ -133,7 +133,7 @@ func (e *FieldError) Error() string {
 
 // InputError reports a fault of the views that you gave: a value that is NaN or infinite, sizes or masks that do not match, a
 // sample without a view, a view with nothing to cluster, or, with a Predictor, other views or features than in the training.
-// Settings out of range are FieldErrors. A RowSource that cannot be read is neither. Fit of several processes returns an
+// Numbers of Config out of range are FieldErrors. A RowSource that cannot be read is neither. Fit of several processes returns an
 // InputError in the process that has the faulty rows.
 //
 // View is the number of the view, from 0, and −1 if the fault is not of one view. Row is the sample and Column the feature, from

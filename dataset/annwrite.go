@@ -87,7 +87,7 @@ func openAnnCopy(path string, x *AnnDataLabels) (*annCopy, error) {
 func (c *annCopy) open(r io.ReaderAt) (err error) {
 	c.lim.AddFile(c.from.size)
 	if c.f, err = hdf5.Open(r, c.from.size, c.lim); err != nil {
-		return fmt.Errorf("%w: labels go into a copy of AnnData or MuData only; give -out a name that ends in .csv", err)
+		return fmt.Errorf("%w: labels go into a copy of AnnData or MuData only; write them as CSV", err)
 	}
 	if c.e, err = c.f.Edit(); err != nil {
 		return fmt.Errorf("%w, and labels cannot be added: "+viaAnnData, err)
@@ -98,7 +98,7 @@ func (c *annCopy) open(r io.ReaderAt) (err error) {
 		return err
 	}
 	if c.obs, c.obsm = root["obs"], root["obsm"]; c.obs == 0 {
-		return errors.New("has no obs: labels go into a copy of AnnData or MuData only; give -out a name that ends in .csv")
+		return errors.New("has no obs: labels go into a copy of AnnData or MuData only; write them as CSV")
 	}
 	order, ok, err := c.f.AllTexts(c.obs, "column-order")
 	if err != nil {

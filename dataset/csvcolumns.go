@@ -159,7 +159,7 @@ func (c *csvFile) chooseLabel(taken []bool) error {
 			}
 			taken[i] = true
 			if c.o.NoLabels || c.o.Labels != "" || c.roles.label >= 0 {
-				c.s.left = append(c.s.left, Omission{c.s.path, "column " + h, "no option asks for these classes"})
+				c.s.left = append(c.s.left, Omission{c.s.path, "column " + h, "classes that are not used"})
 				continue
 			}
 			c.roles.label = i
@@ -222,7 +222,7 @@ func (c *csvFile) checkFeature(i int) error {
 			"Options.LeaveOut %[2]s", c.title(i), option)
 	case i == 0 && !c.o.NoIDs && c.mayBeginWithIDs() && c.checkID(i, false) == nil:
 		return fmt.Errorf("has a different whole number in each row of %s, beside decimals: give Options.IDs %s if they name "+
-			"the samples, Options.LeaveOut %[2]s, or Options.NoIDs for a feature", c.title(i), option)
+			"the samples, Options.LeaveOut %[2]s, or Options.NoIDs to read it as a feature", c.title(i), option)
 	case c.header != nil && slices.Contains(resultNames, strings.ToLower(c.header[i])):
 		return fmt.Errorf("has %s, which may be the result of an earlier fit: give Options.Labels %s to compare with it, or "+
 			"Options.LeaveOut %[2]s", c.title(i), option)

@@ -53,7 +53,7 @@
 //   - a matrix `present` or `mask` (n×V);
 //   - rows of NaN alone, with [Options.MissingRows].
 //
-// Any other NaN or infinity is an error with its view, row and column.
+// Any other NaN or infinity is an error with its view, row and column, unless [Options.Impute] or [Options.AllowNaN] permit it.
 //
 // # Inspecting and writing
 //

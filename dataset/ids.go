@@ -50,7 +50,7 @@ func (c *csvFile) chooseID(taken []bool) error {
 	named := c.namedIDs(taken)
 	why := "further ids of the samples"
 	if c.o.NoIDs {
-		why = "ids, which the options do not want"
+		why = "ids, which Options.NoIDs leaves out"
 	} else {
 		chosen, err := c.idOf(named, taken)
 		if err == nil {

@@ -128,7 +128,7 @@ func byChoice(v *variable, o *Options) string {
 	if o.leavesOut(v.name) {
 		return "by option"
 	}
-	return "not among the views of the options"
+	return "not in Options.Views"
 }
 
 // byLimit finds what a reader left alone for lack of memory.
@@ -152,7 +152,7 @@ func (p *plan) whyLeft(v *variable) (why string, err error) {
 	case v.kind == other:
 		return p.whyUnreadLeft(v)
 	case p.marksClasses(v):
-		return "no option asks for these classes", nil
+		return "classes that are not used", nil
 	case slices.Contains(maskNames, name):
 		return "a mask that is not used", nil
 	}

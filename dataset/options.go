@@ -60,12 +60,12 @@ type Options struct {
 	Storage Storage
 	// SparseShare (0 to 1) is the largest share of nonzero entries with which SparseIfSmaller holds a view as CSR; 0: 0.25.
 	SparseShare float64
-	// MissingRows reads rows of NaN alone as absent views. Samples whose ids a file lacks are absent from its view, too. Files
-	// with an index of present samples do so without it.
+	// MissingRows reads rows in which all values are NaN as absent views. Samples whose ids a file lacks are absent from its
+	// view, too. Files with an index of present samples do so without it.
 	MissingRows bool
 	// Impute fills NaN in rows of samples that have the view. Rows of NaN alone are an error or, with MissingRows, absent.
 	Impute Impute
-	// Transform has a transform for each view by its name; the name * stands for all others. Holes are filled before.
+	// Transform has a transform for each view by its name; the name * stands for all others. Missing values are filled first.
 	Transform map[string]Transform
 	// AllowNaN keeps NaN and infinities in the views instead of an error.
 	AllowNaN bool

@@ -82,7 +82,7 @@ func OpenRows(ctx context.Context, paths []string, o Options) (*RowSet, error) {
 		return nil, fmt.Errorf("dataset: ScratchNumbers %d are unknown", o.ScratchNumbers)
 	}
 	if o.Triplets || len(o.OneHot) > 0 && o.Scratch == "" {
-		return nil, errors.New("dataset: Triplets are for Open, and OneHot needs a folder Scratch")
+		return nil, errors.New("dataset: rows on disk cannot be Options.Triplets, and Options.OneHot needs Options.Scratch")
 	}
 	if o.Impute == ImputeMedian {
 		return nil, errMedian
@@ -132,7 +132,7 @@ func (s *RowSet) prepared(v int, p *Preparation) *PreparedRows {
 	return r
 }
 
-// Prepare is [Set.Prepare] for rows, which are changed as they are read. Holes need no option of reading.
+// Prepare is [Set.Prepare] for rows, which are changed as they are read. NaN is filled without Options.AllowNaN.
 func (s *RowSet) Prepare(by []*Preparation) error {
 	if len(by) != len(s.Views) {
 		return viewsError(len(by), len(s.Views))

@@ -162,7 +162,7 @@ func (v *View) Row(i int, dst []float64) {
 }
 
 // Prepare changes the views as the views of the training were changed: by has one preparation for each view, with nil for none.
-// Read the set with Options.AllowNaN where holes are filled.
+// Read the set with Options.AllowNaN if a preparation fills NaN.
 func (s *Set) Prepare(by []*Preparation) error {
 	if len(by) != len(s.Views) {
 		return viewsError(len(by), len(s.Views))

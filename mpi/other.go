@@ -8,7 +8,7 @@ import (
 	"runtime"
 )
 
-// World joins all processes of a job. This system has none.
+// World cannot be used on this system, where no MPI library can be loaded.
 type World struct{}
 
 var errSystem = errors.New("mpi: no MPI library can be loaded on " + runtime.GOOS)

@@ -103,7 +103,7 @@ func untested(r *result) string {
 	case r.structure.Judgement == score.StructureNone:
 		return "noise would have clusters as good as these"
 	case r.structure.Judgement == score.StructureUnknown:
-		return "it was not judged whether the samples have clusters (too few samples, or Config.NoStructure)"
+		return "it was not judged whether the samples have clusters (docs/trust.md says when)"
 	}
 	return ""
 }

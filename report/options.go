@@ -25,8 +25,8 @@ type Options struct {
 	ClassNames []string // nil: the numbers of the classes
 	Start      string   // name of the labels that Config.StartLabels had, for example of their file; "": none
 
-	// Trust (0 to 1) of each view and sample, as Predictor.ViewTrust returns it. nil: the trust of the network, if it has a
-	// noise module.
+	// Trust (0 to 1) of each view and sample, as Predictor.ViewTrust returns it. nil: Write shows the trust of the network, if it
+	// has a noise module, WritePredictions none.
 	Trust [][]float64
 
 	// Novelty (0 to 1) of each sample. nil: WritePredictions computes it with the model, Write omits it.

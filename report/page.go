@@ -491,7 +491,7 @@ func (p *page) addFacts(r *result, o *Options) {
 		p.Training = append(p.Training, Fact{"restart kept", thousands(r.restart+1) + " of " + thousands(r.restarts)})
 	}
 	if r.predictor.Kept {
-		p.Training = append(p.Training, Fact{"clusters", "the initial ones, which have more information"})
+		p.Training = append(p.Training, Fact{"clusters", "the initial ones: their score is above the score after the training"})
 	}
 	if len(r.loss) > 0 {
 		p.Training = append(p.Training, Fact{"first loss (0: the loss of H = 0)", number(r.loss[0])},

@@ -119,7 +119,7 @@ func TestPageSaysWhatIsKept(t *testing.T) {
 	f := fitSet(t, 60)
 	for _, kept := range []bool{false, true} {
 		f.c.Predictor.Kept = kept
-		if html := f.page(t, f.options); strings.Contains(html, "the initial ones, which have more information") != kept {
+		if html := f.page(t, f.options); strings.Contains(html, "the initial ones: their score is above") != kept {
 			t.Errorf("kept %v: the page does not say so", kept)
 		}
 	}
@@ -424,7 +424,7 @@ func TestWritePredictions(t *testing.T) {
 	}
 	for _, want := range []string{"were put by a trained model into ", "Training samples", "samples of the training",
 		"no features that distinguish clusters: a model labelled these samples",
-		"of the samples are farther from the training samples than 95 % of these are", "Histogram of the novelty"} {
+		"of the samples have a novelty above 0.95", "Histogram of the novelty"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the page lacks %q", want)
 		}

@@ -30,8 +30,7 @@ func (p *page) summarise(r *result, o *Options, sure *certainty) {
 	}
 	p.sayOutliers(say)
 	if p.Novelty != nil {
-		say("%s of the samples are farther from the training samples than 95 %% of these are; of similar samples it "+
-			"would be 5 %%.",
+		say("%s of the samples have a novelty above 0.95; 5 %% are to be expected.",
 			percent(p.Novel))
 		if p.Novel >= muchNovel {
 			warn("Many samples are unlike the training samples: do not rely on their labels.")

@@ -10,7 +10,7 @@ type Judgement int
 
 // The judgements, from the weakest to the strongest.
 const (
-	StructureUnknown Judgement = iota // not judged: one cluster, more than 200, too few samples, or switched off
+	StructureUnknown Judgement = iota // not judged: docs/trust.md says when
 	StructureNone                     // the clusters are no better than clusters of noise
 	StructureWeak                     // the clusters are better, but without clear gaps between them
 	StructureClear                    // stable clusters with few samples at their borders
@@ -40,8 +40,8 @@ func (j *Judgement) UnmarshalText(text []byte) error {
 	return fmt.Errorf("score: unknown judgement %q, want one of %q", text, judgements)
 }
 
-// Structure compares clusters with clusters that the same steps find in noise: samples with the covariance of the data, but
-// without clusters. The figures come from halves of the samples: each is clustered without the other.
+// Structure compares clusters with clusters that the same steps find in three kinds of noise: two with the covariance of the
+// data, one of shuffled columns. The figures come from halves of the samples: each is clustered without the other.
 type Structure struct {
 	Judgement Judgement
 	Samples   int // samples of the comparison

@@ -92,11 +92,11 @@ func (o *fitOptions) checkAuto() error {
 	}
 	for _, other := range []string{"mpi", "from-disk", "resume", "set FitSamples"} {
 		if o.given[other] && (other != "set FitSamples" || o.config.FitSamples > 0) {
-			return usagef("fit: %s fits all samples several times from the beginning, and cannot be given with -%s", asked, other)
+			return usagef("fit: %s makes several fits in memory, and cannot be given with -%s", asked, other)
 		}
 	}
 	if o.startFile() != "" {
-		return usagef("fit: %s chooses the initial clustering too, and cannot be given with -start %s", asked, o.start)
+		return usagef("fit: -start %s needs a number of clusters, and cannot be given with %s", o.start, asked)
 	}
 	return nil
 }

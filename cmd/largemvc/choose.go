@@ -249,11 +249,11 @@ func (c *chosen) table(w io.Writer) error {
 	if c.Classes != nil {
 		fmt.Fprintf(w, "  the data have %s, not used here\n", count(*c.Classes, "class"))
 	}
-	_, err := fmt.Fprintf(w, "\nloss: lower is better; structure: whether there are clusters, in comparison with "+
-		"noise;\nhalves: agreement (ARI) of the clusters of two halves of the samples; of noise: the same for noise;\nseeds: "+
-		"agreement of fits with different seeds; gap share: share of the squared eigengaps, of five graphs with\n5 to 20 "+
-		"neighbours; eigengap: in the graph of the fit; silhouette: of the views;\nsmallest: the samples in the smallest "+
-		"cluster. It took %.3g s.\n", c.Seconds)
+	_, err := fmt.Fprintf(w, "\nloss: lower is better (only with neighbours); structure: whether there are clusters, in "+
+		"comparison with noise;\nhalves: agreement (ARI) of the clusters of two halves of the samples; of noise: the same for "+
+		"noise;\nseeds: agreement of fits with different seeds; gap share: share of the squared eigengaps, of five graphs "+
+		"with\n5 to 20 neighbours; eigengap: in the graph of the fit; silhouette: of the views;\nsmallest: the samples in the "+
+		"smallest cluster. It took %.3g s.\n", c.Seconds)
 	return err
 }
 

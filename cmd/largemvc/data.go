@@ -90,7 +90,7 @@ func (o *dataOptions) dataFlags(f *flags) {
 	f.value(oneOf(&o.decimal, dataset.AutoDecimal, dataset.DecimalPoint, dataset.DecimalComma), "decimal", "decimal sign in "+
 		"CSV files: `auto|point|comma`, as in 0.5 or 0,5")
 	f.int(&o.maxMemory, "max-memory", 0, "`MIB`, the most memory for the values that are read; 0: 1024, or 128 times the size "+
-		"of the files if that is more.\nWith fit: also the most memory for the fit; 0: no limit")
+		"of the files if that is more.\nIt limits a fit, too; there 0 is no limit")
 }
 
 // prepareFlags adds the flags of o that change values; a model keeps them for new samples.

@@ -56,7 +56,7 @@ func fitFlags(o *fitOptions) *flags {
 	o.prepareFlags(f)
 	o.diskFlags(f, "the state of each sample\nstays in memory. Without neighbours it is computed again in "+
 		"every pass if -max-memory has no room for it.\n-set FitSamples=N trains on a part")
-	f.output(&o.out, "out", aboutLabels+"remoteness (distance from other samples, 1 is typical), and with -known class and "+
+	f.output(&o.out, "out", aboutLabels+"remoteness (distance from other samples, 1 is typical); -known adds class and "+
 		"class_confidence;\n- is standard output; none by default")
 	f.value(among(&o.outliers, "keep", "mark"), "outliers", "labels of samples that fit no cluster, in -out and -json: "+
 		"`keep|mark`. keep: their cluster; mark: -1")

@@ -130,7 +130,7 @@ func (o *predictOptions) checkBlockFiles() error {
 		{"out", o.out, []string{".parquet"}}, {"trust", o.trust, []string{".parquet"}},
 	} {
 		if o.fromDisk && slices.Contains(f.endings, filepath.Ext(f.path)) {
-			return usagef("predict: -%s %s: with -from-disk and -mpi the file is written block by block, which %s does not "+
+			return usagef("predict: -%s %s: with -from-disk or -mpi the file is written block by block, which %s does not "+
 				"allow: name a file .csv%s", f.name, f.path, filepath.Ext(f.path), orArray(f.name))
 		}
 	}

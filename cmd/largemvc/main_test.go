@@ -254,7 +254,7 @@ func TestUsageErrors(t *testing.T) {
 		{"fit -mpi -data x.npy -preset paper -clusters 3 -features 2", "-features cannot be given with -mpi: leave out one"},
 		{"predict -mpi -model m -data x.npy -report r.html", "-report cannot be given with -mpi: leave out one"},
 		{"predict -mpi -model m -data x%d-%d.npy", "has %d more than once"},
-		{"predict -mpi -model m -data x.npy -out p.parquet", "-from-disk and -mpi the file is written block by block"},
+		{"predict -mpi -model m -data x.npy -out p.parquet", "-from-disk or -mpi the file is written block by block"},
 		{"fit -mpi -data - -preset paper -clusters 3", "-mpi does not read standard input"},
 		{"fit -mpi -data x%d-%d.npy -preset paper -clusters 3", "has %d more than once"},
 		{"fit -mpi -data x.npy -preset paper -clusters 3 -out -", "give -out, -save, -report, -trust and -write-config"},

@@ -56,7 +56,7 @@ func numberedFiles(pattern string) ([]string, error) {
 	for k := range files {
 		files[k] = numbered(pattern, k)
 		if _, err := os.Stat(files[k]); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%s: there is no %s, but %s", pattern, files[k], numbered(pattern, last))
+			return nil, fmt.Errorf("%s: there is no %s, but %s: add what is missing", pattern, files[k], numbered(pattern, last))
 		} else if err != nil {
 			return nil, err
 		}

@@ -93,10 +93,10 @@ func printCheckpoint(w io.Writer, path string) error {
 	line("training", "%s, after %d of %s, where %s; seed %d, float%d", count(s.Samples, "sample"), s.Epochs,
 		count(settings.Epochs, "epoch"), where, settings.Seed, bits(settings.Float64))
 	if settings.Restarts > 1 && !s.Prepared {
-		line("", "in run %d of %d", s.Run+1, settings.Restarts)
+		line("", "in restart %d of %d", s.Run+1, settings.Restarts)
 	}
 	if n := len(s.Loss); n > 0 {
-		line("loss", "%.6g at the start, %.6g at the end", s.Loss[0], s.Loss[n-1])
+		line("loss", "%.6g at the start, %.6g now, with the loss of H = 0 in both", s.Loss[0], s.Loss[n-1])
 	}
 	for v, view := range s.Views {
 		line(fmt.Sprintf("view %d", v), "%s, %s", cmp.Or(view.Name, "without a name"), count(view.Features, "feature"))
@@ -158,7 +158,7 @@ func printModel(w io.Writer, path string) error {
 		bits(c.Float64))
 	line("", "on %v", p.Ran)
 	if c.Restarts > 1 {
-		line("", "run %d of %d, which was the best", p.Restart+1, c.Restarts)
+		line("", "restart %d of %d, which has the lowest loss", p.Restart+1, c.Restarts)
 	}
 	if n := len(p.Loss); n > 0 {
 		line("loss", aboutLoss, p.Loss[0]-p.NullLoss, p.Loss[n-1]-p.NullLoss)

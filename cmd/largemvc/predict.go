@@ -48,13 +48,13 @@ func predictFlags(o *predictOptions) *flags {
 	o.modelFlags(f)
 	f.group("Result")
 	f.output(&o.out, "out", aboutLabels+"novelty (0 to 1: distance from the training samples), "+
-		"and for models of fit -known class and class_confidence;\n- is standard output; none by default")
+		"and class and class_confidence for models of fit -known;\n- is standard output; none by default")
 	f.string(&o.members, "memberships", "`FILE` for the memberships of each sample in all clusters, which sum to 1: .npy, .npz "+
 		"or .csv; none by default")
 	f.output(&o.report, "report", "`FILE` for a report on the samples, one HTML page; none by default")
 	f.string(&o.embedding, "embedding", "`FILE` for the representation H (n×m): .npy, .npz or .csv; none by default")
 	f.output(&o.trust, "trust", "`FILE` for the trust in the rows"+aboutTrust)
-	o.diskFlags(f, "each part of the labels is\nwritten at once")
+	o.diskFlags(f, "labels are written part by\npart; a file appears when it is complete")
 	f.each("rows", "`FIRST:END`, with -from-disk: label only the rows FIRST to END-1, so that several machines can share the "+
 		"rows; by\ndefault all", o.rows.set)
 	f.bool(&o.mpi, "mpi", "label together with the other processes of mpirun, srun or the mpi-operator; each labels a part of "+
@@ -348,8 +348,8 @@ const (
 
 // drift says whether the samples are like the training samples.
 func (p *prediction) drift() string {
-	text := fmt.Sprintf("%s of the samples are farther from the training samples than 95 %% of these are (5 %% are to be "+
-		"expected); median novelty %.2f", percent(p.Novel), *p.Novelty)
+	text := fmt.Sprintf("%s of the samples have a novelty above 0.95 (5 %% are to be expected); median novelty %.2f",
+		percent(p.Novel), *p.Novelty)
 	switch {
 	case p.Samples < fewestDrift:
 		return text

@@ -52,14 +52,14 @@ func run(ctx context.Context, samples int, w io.Writer) error {
 		none[i] = -1
 	}
 	fmt.Fprintf(w, "%d digits, %d with a known label, %d of these wrong\n", old, classes*each, wrong)
-	fmt.Fprintf(w, "right, of those without: classes %.3f, clusters with the names of classes %.3f\n",
+	fmt.Fprintf(w, "accuracy without a known label: by class %.3f, by named cluster %.3f\n",
 		right(c.Classes.Labels, d.Labels, known), right(named, d.Labels, known))
-	fmt.Fprintf(w, "right, of %d new digits: classes %.3f\n", len(none), right(fresh.Labels, d.Labels[old:], none))
+	fmt.Fprintf(w, "accuracy on %d new digits: by class %.3f\n", len(none), right(fresh.Labels, d.Labels[old:], none))
 	sum := 0.0
 	for _, p := range fresh.Confidence {
 		sum += p
 	}
-	fmt.Fprintf(w, "the model expects %.3f\n\nknown labels to check:\n", sum/float64(len(none)))
+	fmt.Fprintf(w, "their mean confidence: %.3f\n\nknown labels to check:\n", sum/float64(len(none)))
 	for k, s := range c.Classes.Suspects {
 		if k == 5 {
 			break

@@ -188,7 +188,7 @@ class LargeMVC(ClusterMixin, TransformerMixin, Estimator):
                 continue
             name = name.lstrip("-").replace("_", "-")
             if name in _OURS:
-                raise ValueError(f"options[{name!r}]: the package sets this flag itself; leave it out")
+                raise ValueError(f"options[{name!r}]: not allowed here: use a parameter of LargeMVC or fit, or the command")
             if value is True:
                 flags.append("-" + name)
             elif value is not None and value is not False:
