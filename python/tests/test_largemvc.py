@@ -292,7 +292,7 @@ class Forms(Case):
             with self.subTest(want), self.assertRaisesRegex(ValueError, want):
                 self.model(views)
         for settings, want in (({"n_clusters": 0}, "n_clusters is 0"), ({"epochs": -1}, "epochs"), ({"n_jobs": 0}, "n_jobs"),
-                               ({"random_state": -1}, "random_state"), ({"options": {"out": "x"}}, "sets this flag itself"),
+                               ({"random_state": -1}, "random_state"), ({"options": {"out": "x"}}, "not allowed here"),
                                ({"options": {"Layrs": 3}}, "did you mean Layers"), ({"n_clusters": 91}, "n_samples=90"),
                                ({"preset": "best"}, "must be default, paper")):
             with self.subTest(want), self.assertRaisesRegex(ValueError, want):
