@@ -84,7 +84,7 @@ type Config struct {
 	Checkpoint Checkpoint // file of the training state; default none
 
 	// Progress, if not nil, is called after every epoch and from time to time in the other phases, in the goroutine of Fit.
-	// An error from it ends the fit, with Status Stopped in the training. Fit returns the result and it, or nil for ErrStop.
+	// An error from it ends the fit, in the training with Status Stopped. Fit returns the result and the error, nil for ErrStop.
 	// Before the training there is no result: Fit then returns the error alone, also for ErrStop.
 	Progress func(Progress) error `json:"-"`
 
@@ -128,7 +128,7 @@ type Checkpoint struct {
 	Every int    // epochs between two writes; default 10
 }
 
-// ErrStop, returned by Config.Progress, ends the fit; Fit returns no error for it unless the training has not begun.
+// ErrStop, returned by Config.Progress, ends the fit. Fit returns it as an error only before the training begins.
 var ErrStop = errors.New("largemvc: stopped by the progress callback")
 
 // PaperConfig returns the settings of the paper's network: no neighbours, θ and ρ may become negative, the loss is the mean

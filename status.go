@@ -103,7 +103,7 @@ type DivergedError struct {
 	// Epoch is the epoch that found the bad loss, from 1. It is the epoch after the bad step, or the epoch of the step if no
 	// other follows.
 	Epoch int
-	Loss  float64 // not finite, or above 10,000 times the first loss and NullLoss in size; NaN also for a sum in the network
+	Loss  float64 // not finite, or above 10,000 times the first loss and NullLoss in size; NaN if a sum was not finite
 	Err   error   // error inside the network, or nil
 }
 

@@ -90,8 +90,8 @@ func ReadKnown(ctx context.Context, path string, o Options) (*Labeling, error) {
 
 // AlignSome returns the label of each of n samples, −1 without. The samples are found by their ids (nil without). If they have
 // none, a column sample of numbers from 0 finds them, as files of results have it, or else their places, if there are as many
-// rows as samples. It also returns what they were found by. A label without a sample is an error. other
-// names the file of the samples, for errors.
+// rows as samples. It also returns what they were found by. A label without a sample is an error. other names the file of the
+// samples, for errors.
 func (l *Labeling) AlignSome(other string, ids []string, n int) (labels []int, by string, err error) {
 	labels = slices.Repeat([]int{-1}, n)
 	numbered := ids == nil && l.IDs != nil && strings.EqualFold(l.idColumn, "sample")

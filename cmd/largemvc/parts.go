@@ -18,7 +18,7 @@ import (
 // openParts reads the parts of all views into memory.
 func (o *dataOptions) openParts(ctx context.Context, bits int) (*dataset.Set, error) {
 	if bits == 64 {
-		return nil, usagef("%%d in -data is read as float32, and Float64 is set: leave it out, or give one file")
+		return nil, usagef("%%d in -data is read as float32, and the fit or the model has Float64: give one file")
 	}
 	s, err := o.openShards(ctx, true)
 	if err != nil {
