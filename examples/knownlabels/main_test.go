@@ -17,7 +17,7 @@ func TestRun(t *testing.T) {
 	}
 	lines := strings.Split(out.String(), "\n")
 	var classes, clusters float64
-	const form = "right, of those without: classes %f, clusters with the names of classes %f"
+	const form = "accuracy without a known label: by class %f, by named cluster %f"
 	if _, err := fmt.Sscanf(lines[1], form, &classes, &clusters); err != nil {
 		t.Fatalf("%q: %v", lines[1], err)
 	}
