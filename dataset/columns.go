@@ -102,7 +102,7 @@ func (c *columns) matching(part string, skip func(i int) bool) ([]int, error) {
 			return nil, fmt.Errorf("cannot use the pattern %s", part)
 		}
 		for i := range c.fields {
-			if ok, _ := path.Match(part, c.columnName(i)); ok && !skip(i) {
+			if ok, _ := path.Match(part, c.nameOf(i)); ok && !skip(i) {
 				in = append(in, i)
 			}
 		}

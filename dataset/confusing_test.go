@@ -26,6 +26,7 @@ func TestCSVConfusing(t *testing.T) {
 		{"row names without a name", "a,b\nr1,1,2\nr2,3,4\n", "1 2|3 4", "a b"},
 		{"quotes around numbers", "a,b\n\"1\" ,2\n\"3\",4\n", "1 2|3 4", "a b"},
 		{"whole thousands and decimals", "a;b\n1.234;1\n2.5;3\n", "1.234 1|2.5 3", "a b"},
+		{"row names without a name, and a value less", "\"a\",\"b\"\n\"1\",0.5,\n\"2\",0.6,0.7\n", "0.5 NaN|0.6 0.7", "a b"},
 	} {
 		s, err := read("t.csv", []byte(c.text), Options{Float: 64, AllowNaN: true})
 		if err != nil {
@@ -115,6 +116,11 @@ func TestCSVConfusingErrors(t *testing.T) {
 	wantError(t, err, "1,234", "thousands separators: save")
 	_, err = read("t.csv", []byte(unique("%d.234,5")), Options{Decimal: DecimalComma})
 	wantError(t, err, "1.234,5", "thousands separators: save")
+	for _, number := range []string{"1.984", "12.5", "0.5", "-1.984", "1.5e3"} {
+		_, err = read("t.csv", []byte("a;b\n0,5;1\n"+number+";2\n"), Options{Decimal: DecimalComma})
+		wantError(t, err, fmt.Sprintf("%q in line 3, column a", number), "with a point where the comma is decimal",
+			"Options.Decimal point")
+	}
 	s = mustRead(t, "t.csv", []byte("label,a\n1_0,1\n10,2\n1_0,3\n"), Options{}) // no two names of one number
 	if s.Classes() != 2 {
 		t.Errorf("classes %q", s.LabelNames)

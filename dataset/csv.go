@@ -35,6 +35,7 @@ type csvFile struct {
 	comments  int
 	firstLine int  // the line of the first sample
 	inComment bool // the header stands in a comment
+	ended     bool // the header has a name less than the second record has fields, and the last of these is empty
 	gaps      int  // places between two records with empty lines
 
 	textHeader bool // the header is texts alone, which no record below may repeat
@@ -44,15 +45,6 @@ type csvFile struct {
 	firstText map[int]csvPlace // of each column, its first field that is not a number
 	roles     csvRoles
 	csvNumbers
-}
-
-// csvNumbers are fields that show how a CSV file writes numbers.
-type csvNumbers struct {
-	firstComma csvPlace // a field that only a decimal comma makes a number
-	firstGroup csvPlace // a field with separators of thousands
-	firstPoint csvPlace // a number with a decimal point
-	thousands  thousands
-	split      csvPlace // a second field such as 05, or one beside -0, which a decimal comma makes
 }
 
 // csvPlace is a field of a CSV file.
@@ -149,6 +141,7 @@ func (c *csvFile) scan() error {
 		return err
 	}
 	c.comments = lines.comments
+	c.moveNames()
 	if c.records == 0 {
 		return errors.New("holds a header and no data")
 	}
@@ -174,10 +167,19 @@ func (c *csvFile) findFields(first, second []byte, end error) ([]byte, error) {
 			"Options.Decimal comma; if they are two columns, write a name above each", first, second)
 	}
 	c.fields++
-	if len(below[len(below)-1]) == 0 { // a delimiter at the end of each record
+	if c.ended = len(below[len(below)-1]) == 0; c.ended { // by a delimiter at the end of each record, until a record has more
 		return append(slices.Clip(first), c.delimiter), end
 	}
 	return append([]byte{'"', '"', c.delimiter}, first...), end // as write.table of R has it: no name above the names of the rows
+}
+
+// moveNames moves the names of a header to the last columns if a record has a value where it should end: then the second record
+// lacks that value, and the first column has the names of the rows.
+func (c *csvFile) moveNames() {
+	last := c.fields - 1
+	if c.ended && c.header != nil && !c.inComment && c.seen[last]&^moreThanBits != missingField {
+		c.header = append([]string{""}, c.header[:last]...)
+	}
 }
 
 // mayBeOneNumber reports whether two fields beside a comma may be a number, also with the name of its row before it: r1 0,5.
@@ -320,7 +322,7 @@ func (c *csvFile) noteNumber(i int, f []byte, line int) {
 	if c.firstPoint.line == 0 && bytes.IndexByte(f, '.') >= 0 {
 		c.firstPoint.keep(f, line, i)
 	}
-	c.thousands.look(f, line, i)
+	c.notePoint(i, f)
 	if i == 0 && string(f) == "-0" || i == 1 && len(f) > 1 && f[0] == '0' && isDigits(f) {
 		c.split.keep(f, line, i)
 	}
@@ -346,49 +348,6 @@ func short(f []byte) string {
 		return string(s[:40]) + "…"
 	}
 	return string(s)
-}
-
-// chooseDecimal decides what the comma in numbers means.
-func (c *csvFile) chooseDecimal() error {
-	decimal, grouped, point := c.firstComma, c.firstGroup, c.firstPoint
-	if err := c.checkThousands(); err != nil {
-		return err
-	}
-	switch {
-	case c.o.Decimal == DecimalComma:
-		c.comma = true
-	case c.o.Decimal == DecimalPoint, decimal.line == 0 && grouped.line == 0:
-	case decimal.line > 0 && point.line == 0:
-		c.comma = true
-	case decimal.line > 0 && !c.alone(decimal):
-		return fmt.Errorf("has %q in line %d and %q in line %d: numbers with a decimal comma and with a decimal point; write "+
-			"all with a point, or give Options.Decimal", decimal.text, decimal.line, point.text, point.line)
-	}
-	if grouped.line == 0 || c.alone(grouped) {
-		return nil
-	}
-	at := fmt.Sprintf("has %q in line %d, %s", grouped.text, grouped.line, c.title(grouped.column))
-	const cure = "save the file without them (in a spreadsheet, format the cells as numbers without such separators; in " +
-		"Python, pandas.read_csv(file, thousands=…, decimal=…).to_csv(new, index=False))"
-	switch {
-	case !commaNumber.MatchString(grouped.text), c.o.Decimal == DecimalPoint:
-		return fmt.Errorf("%s: a number with thousands separators: %s", at, cure)
-	case !c.comma:
-		return fmt.Errorf("%s: a number with a decimal comma or with thousands separators. For a decimal comma give "+
-			"Options.Decimal comma; thousands separators are not read: %s", at, cure)
-	}
-	return nil
-}
-
-// alone reports whether a field that might be a number stands in a column of texts.
-func (c *csvFile) alone(p csvPlace) bool { return c.seen[p.column]&wordField != 0 }
-
-// parse reads a number in the notation of the file.
-func (c *csvFile) parse(f []byte) (float64, bool) {
-	if c.comma {
-		return parseComma(f)
-	}
-	return parseNumber(f)
 }
 
 // holdsText reports whether a column has fields that are no numbers.
@@ -502,7 +461,7 @@ func (c *csvFile) matrix(name string, features []csvFeature) *variable {
 	if len(features) == 1 && !features[0].onehot {
 		v.asText = c.textColumn(features[0].column)
 	}
-	if c.header != nil {
+	if c.header != nil || slices.ContainsFunc(features, func(f csvFeature) bool { return f.onehot }) { // texts are names too
 		v.names = func() ([]string, error) { return lists.Texts(features, c.featureName), nil }
 	}
 	return v
@@ -514,20 +473,4 @@ func (c *csvFile) textColumn(i int) *variable {
 	v.strings = func() ([]string, error) { return c.texts(i) }
 	v.line = c.lineOf
 	return v
-}
-
-// checkThousands refuses numbers whose point may separate thousands, and two columns that may be one with a decimal comma.
-func (c *csvFile) checkThousands() error {
-	t := &c.thousands
-	switch {
-	case c.o.Decimal != AutoDecimal:
-	case t.first.line > 0 && !t.decimal && (c.delimiter == ';' || c.delimiter == '\t'):
-		return fmt.Errorf("has %q in line %d, %s, and no other number shows whether its point is decimal or separates "+
-			"thousands: give Options.Decimal point if it is decimal, else save the file without thousands separators",
-			t.first.text, t.first.line, c.title(t.first.column))
-	case c.split.line > 0 && c.fields == 2 && c.delimiter == ',' && c.o.Delimiter == 0 && c.header == nil:
-		return fmt.Errorf("has %q in line %d: give Options.Decimal point if it has two columns, Options.Decimal comma if it "+
-			"has one number with a decimal comma", c.split.text, c.split.line)
-	}
-	return nil
 }

@@ -2,13 +2,10 @@ package dataset
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"path"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,40 +66,11 @@ func (c *csvFile) assign() error {
 			c.s.left = append(c.s.left, Omission{c.s.path, c.title(i), "by option"})
 		}
 	}
-	for _, step := range []func(taken []bool) error{c.chooseLabel, c.chooseID, c.checkOtherIDs, c.chooseFeatures} {
+	for _, step := range []func(taken []bool) error{c.chooseLabel, c.chooseID, c.checkOtherIDs, c.chooseFeatures,
+		c.checkThousands} {
 		if err := step(taken); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// resultHeader matches the names of the columns, a line each, of files that -out of the command wrote.
-var resultHeader = regexp.MustCompile(`^(.*\n)?sample\nlabel(\n(confidence|remoteness|novelty|class)|$)`)
-
-// assignResult takes labels and ids of a file that -out of the command wrote: ids, sample, label and figures. Its ids may have
-// any name. As data it is an error.
-func (c *csvFile) assignResult(taken []bool) error {
-	if !resultHeader.MatchString(strings.Join(c.header[:min(4, len(c.header))], "\n")) {
-		return nil
-	}
-	i := slices.Index(c.header, "sample")
-	wrote := errors.New("holds labels that fit or predict wrote (sample, label, confidence), not data: move it away, or in a " +
-		"folder give Options.LeaveOut " + filepath.Base(c.s.path))
-	if c.s.role == roleData {
-		return wrote
-	}
-	if len(c.header) > i+2 { // figures beside the labels
-		c.s.result = wrote
-	}
-	if c.s.role != roleLabels {
-		return nil
-	}
-	if c.o.Labels == "" && !c.o.NoLabels {
-		c.roles.label, taken[i+1] = i+1, true
-	}
-	if at, err := c.askedID(); err == nil && !c.o.NoIDs && (at < 0 || at == i) { // sample counts the rows
-		c.roles.id, taken[0] = 0, true
 	}
 	return nil
 }
@@ -112,10 +80,16 @@ func (o *Options) leavesOut(name string) bool {
 	return matches(o.LeaveOut, name) || matches(o.LeftOut, name)
 }
 
-// leftOut reports whether the options leave out a column, by its name or its number.
+// leftOut reports whether the options leave out a column, by its name or a pattern of that, or by its number.
 func (c *csvFile) leftOut(i int) bool {
-	name := c.optionName(i)
-	return c.o.leavesOut(c.columnName(i)) || slices.Contains(c.o.LeaveOut, name) || slices.Contains(c.o.LeftOut, name)
+	name := c.nameOf(i)
+	given := func(names []string) bool {
+		if slices.Contains(names, c.columnName(i)) || slices.Contains(names, c.optionName(i)) {
+			return true
+		}
+		return name != "" && matches(names, name) // a pattern fits no column without a name
+	}
+	return given(c.o.LeaveOut) || given(c.o.LeftOut)
 }
 
 // matches reports whether a name is one of some, or fits a pattern of them (*, ?, [a-z]).
@@ -324,7 +298,7 @@ func (c *csvFile) wantsOneHot(i int) bool {
 	if slices.Contains(c.o.OneHot, c.optionName(i)) {
 		return true
 	}
-	return c.holdsText(i) && matches(c.o.OneHot, c.columnName(i))
+	return c.holdsText(i) && matches(c.o.OneHot, c.nameOf(i))
 }
 
 // addOneHot adds a feature for each different text of a column, in their order.
@@ -371,7 +345,7 @@ func (c *csvFile) stream(features []csvFeature, run func(int, []byte) error) err
 			} else {
 				var ok bool
 				if x, ok = c.parse(f); !ok {
-					return fmt.Errorf("has %q in line %d, %s, which is not a number", short(f), line, c.title(feature.column))
+					return c.numberError(f, line, feature.column)
 				}
 				if math.Abs(x) >= 1<<53 && roundsWhole(f, x) {
 					return fmt.Errorf("has the whole number %s in line %d, %s, which float64 rounds: it holds whole numbers up "+

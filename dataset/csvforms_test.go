@@ -58,6 +58,9 @@ func TestCSVForms(t *testing.T) {
 		{"all texts one-hot", "kind,a\nx,1\ny,2\nx,3\n", Options{OneHot: []string{"*"}}, "1 0 1|0 1 2|1 0 3", "kind=x kind=y a"},
 		{"left out", "a,kind,b\n1,x,2\n3,x,4\n", Options{LeaveOut: []string{"ki*"}}, "1 2|3 4", "a b"},
 		{"a column without a name left out", "a,,b\n1,x,2\n3,x,4\n", Options{LeaveOut: []string{"1"}}, "1 2|3 4", "a b"},
+		{"a pattern beside a column without a name", "a,,b\n1,4.5,2\n3,9.5,4\n", Options{LeaveOut: []string{"[a-c]*"}}, "4.5|9.5",
+			"column 1"},
+		{"a column without names left out", "1.5,2\n2.5,4\n", Options{LeaveOut: []string{"column 1"}}, "1.5|2.5", ""},
 		{"no header by option", "0,1,2,3\n4,5,6,7\n", Options{Header: NoHeader}, "0 1 2 3|4 5 6 7", ""},
 		{"a header by option", "0,1,2,3\n4,5,6,7\n", Options{Header: WithHeader}, "4 5 6 7", "0 1 2 3"},
 		{"a certain header whatever the option says", "id,a\n4,5\n6,7\n", Options{Header: NoHeader}, "5|7", "a"},
@@ -66,6 +69,13 @@ func TestCSVForms(t *testing.T) {
 		{"points that are decimal by option", "a;b\n1.984;98\n", Options{Decimal: DecimalPoint}, "1.984 98", "a b"},
 		{"points that a number shows to be decimal", "a;b\n1.984;98\n0.500;2\n", Options{}, "1.984 98|0.5 2", "a b"},
 		{"points beside whole thousands", "a;b\n1.984;9800\n", Options{}, "1.984 9800", "a b"},
+		{"exponents beside decimal commas", "a;b\n1e-3;1\n2,5e3;3\n", Options{Decimal: DecimalComma}, "0.001 1|2500 3", "a b"},
+		{"points of classes beside decimal commas", "a;y\n0,5;1.984\n2;2.5\n", Options{Decimal: DecimalComma}, "0.5|2", "a"},
+		{"points of ids", "id\ta\n1.984\t98\n2.984\t99\n", Options{IDs: "id"}, "98|99", "a"},
+		{"one-hot without names", "5.5,x\n4.5,y\n5,x\n", Options{Header: NoHeader, OneHot: []string{"1"}},
+			"5.5 1 0|4.5 0 1|5 1 0", "column 0 column 1=x column 1=y"},
+		{"all texts one-hot without names", "5.5,x\n4.5,y\n5,x\n", Options{Header: NoHeader, OneHot: []string{"*"}},
+			"5.5 1 0|4.5 0 1|5 1 0", "column 0 column 1=x column 1=y"},
 	} {
 		c.o.Float = 64
 		s, err := read("t.csv", []byte(c.text), c.o)
@@ -148,11 +158,15 @@ func TestCSVFormErrors(t *testing.T) {
 		{"kind,a\nx,1\n,2\nx,3\n", []string{"texts in column kind"}},
 		{"id,a,b\n", []string{"holds a header and no data"}},
 		{"f0,f1", []string{"holds a header and no data"}},
+		{"id;a\n1001;1.984\n1002;2.984\n", []string{`"1.984" in line 2, column a`, "Options.Decimal point"}},
+		{"a\ty\n1.984\t2001\n2.984\t2002\n3.984\t2001\n", []string{`"1.984" in line 2, column a`, "Options.Decimal point"}},
 	} {
 		_, err := read("t.csv", []byte(c.text), Options{})
 		wantError(t, err, c.words...)
 	}
-	_, err := read("t.csv", []byte("kind,a\nx,1\n,2\nx,3\n"), Options{OneHot: []string{"kind"}})
+	_, err := read("t.csv", []byte("year;a\n2001;1.984\n2002;2.984\n"), Options{LeaveOut: []string{"year"}})
+	wantError(t, err, "1.984", "column a", "Options.Decimal point")
+	_, err = read("t.csv", []byte("kind,a\nx,1\n,2\nx,3\n"), Options{OneHot: []string{"kind"}})
 	wantError(t, err, "line 3", "kind=x")
 	var many strings.Builder
 	many.WriteString("kind,a\n")

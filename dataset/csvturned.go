@@ -53,7 +53,7 @@ func (c *csvFile) assignTurned() error {
 		v.names = func() ([]string, error) { return c.texts(0) }
 	}
 	c.s.vars = append(c.s.vars, v)
-	return nil
+	return c.checkThousands(nil)
 }
 
 // checkRowNames refuses a row that may give the classes of the columns.

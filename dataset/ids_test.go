@@ -66,6 +66,7 @@ func TestIDColumns(t *testing.T) {
 		{"further ids are no features", "uuid,id,a\nu1,7,1\nu2,5,2\n", Options{}, "7 5", "1|2"},
 		{"the ones that are asked for", "uuid,sample,a\nu1,7,1\nu2,5,2\n", Options{IDs: "sample"}, "7 5", "1|2"},
 		{"a count of that name", "sample,a\n0,1\n1,2\n", Options{}, "0 1", "1|2"},
+		{"a pattern that fits no name", ",cost,a\nr1,1,2\nr2,3,4\n", Options{LeaveOut: []string{"c*"}}, "r1 r2", "2|4"},
 		{"decimals by option", "when,a\n0.5,1\n0.7,2\n", Options{IDs: "when"}, "0.5 0.7", "1|2"},
 		{"whole numbers as floats", "id,a\n1.0,1\n3.0,2\n", Options{}, "1 3", "1|2"},
 		{"another name", "case,a\n1,5\n1,6\n2,7\n", Options{}, "", "1 5|1 6|2 7"},

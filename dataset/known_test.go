@@ -21,6 +21,7 @@ func TestAlignSome(t *testing.T) {
 	}{
 		"ids":                {"id,label\nc,x\na,y\n", ids, []int{1, -1, 0, -1}, ""},
 		"numbers":            {"sample,label\n3,x\n0,y\n2,x\n", nil, []int{1, -1, 0, 0}, ""},
+		"an index":           {",sample,label\n0,3,x\n1,0,y\n2,2,x\n3,1,y\n", nil, []int{1, 1, 0, 0}, ""},
 		"empty cells":        {"id,label\nc,x\na,\nb,y\n", ids, []int{-1, 1, 0, -1}, ""},
 		"places":             {"label\nx\nNA\ny\n\"\"\n", nil, []int{0, -1, 1, -1}, ""},
 		"another sample":     {"id,label\nz,x\na,y\n", ids, nil, `has a label for "z", which is no sample of data`},

@@ -105,13 +105,14 @@ func (p *plan) warnOfUnknown() {
 	}
 }
 
-// hasColumn reports whether a CSV file has a column of a name, of a pattern or, where it has no name, of a number.
+// hasColumn reports whether a table has a column of a name, of a pattern of it or, where it has no name, of a number.
 func (s *source) hasColumn(name string) bool {
 	if s.table == nil {
 		return false
 	}
-	for i := range s.table.fields {
-		if s.table.optionName(i) == name || matches([]string{name}, s.table.columnName(i)) {
+	c := s.table
+	for i := range c.fields {
+		if c.optionName(i) == name || c.columnName(i) == name || matches([]string{name}, c.nameOf(i)) {
 			return true
 		}
 	}

@@ -98,18 +98,20 @@ func isMissing(s []byte) bool {
 type fieldClass uint16
 
 const (
-	numberField  fieldClass = 1 << iota
-	boolField               // true or false
-	missingField            // empty, NA, nan, …
-	commaField              // a number with a decimal comma: 0,5
-	groupedField            // a number with separators of thousands: 1,234.5 or 1 234
-	dateField               // a date or a time of day
-	strangeField            // a number in another notation, 5 % or −1, or what stands around quotes
-	wordField               // any other text
-	countsFrom0             // of a column: every field is the number of its record, from 0
-	countsFrom1             // the same, from 1
-	moreThanBits            // of a column: a field is neither 0 nor 1
-	zerosField              // of a column: a field is a whole number with zeros before it: 007
+	numberField   fieldClass = 1 << iota
+	boolField                // true or false
+	missingField             // empty, NA, nan, …
+	commaField               // a number with a decimal comma: 0,5
+	groupedField             // a number with separators of thousands: 1,234.5 or 1 234
+	dateField                // a date or a time of day
+	strangeField             // a number in another notation, 5 % or −1, or what stands around quotes
+	wordField                // any other text
+	countsFrom0              // of a column: every field is the number of its record, from 0
+	countsFrom1              // the same, from 1
+	moreThanBits             // of a column: a field is neither 0 nor 1
+	zerosField               // of a column: a field is a whole number with zeros before it: 007
+	decimalPoint             // of a column: a point stands elsewhere than in 1.984, or a whole number above 999 has none
+	thousandPoint            // of a column: a number such as 1.984, whose point may separate thousands
 )
 
 // textField are the classes that are no numbers in any notation.
@@ -173,37 +175,28 @@ func strange(f []byte) fieldClass {
 	return wordField
 }
 
-// thousands gathers what tells points that separate thousands from decimal points.
-type thousands struct {
-	first   csvPlace // a number such as 1.984
-	decimal bool     // a number has a point elsewhere, or a whole number above 999 has none: points are decimal
-}
-
-// look takes in a number.
-func (t *thousands) look(f []byte, line, column int) {
-	if t.decimal {
-		return
-	}
-	digits := bytes.TrimLeft(f, "+-")
-	whole, after, point := bytes.Cut(digits, []byte{'.'})
+// pointClass distinguishes decimal points from points that may separate thousands, by one number: decimalPoint, thousandPoint or
+// 0.
+func pointClass(f []byte) fieldClass {
+	whole, after, point := bytes.Cut(bytes.TrimLeft(f, "+-"), []byte{'.'})
 	switch {
-	case !point:
-		t.decimal = len(whole) > 3
-	case len(whole) > 0 && len(whole) < 4 && whole[0] != '0' && len(after) == 3 && isDigits(after):
-		t.first.keep(f, line, column)
-	default:
-		t.decimal = true
+	case !point && len(whole) < 4:
+		return 0
+	case point && len(whole) > 0 && len(whole) < 4 && whole[0] != '0' && len(after) == 3 && isDigits(after):
+		return thousandPoint
 	}
+	return decimalPoint
 }
 
 func isDigits(s []byte) bool { return len(bytes.Trim(s, "0123456789")) == 0 }
 
-// parseComma is parseNumber for numbers with a decimal comma, which it turns into a point in place.
+// parseComma is parseNumber for numbers with a decimal comma, which it turns into a point in place. A point in them separates
+// thousands, or is an error of who wrote it.
 func parseComma(s []byte) (float64, bool) {
+	if bytes.IndexByte(s, '.') >= 0 {
+		return 0, false
+	}
 	if i := bytes.IndexByte(s, ','); i >= 0 {
-		if bytes.IndexByte(s, '.') >= 0 {
-			return 0, false
-		}
 		s[i] = '.'
 	}
 	return parseNumber(s)

@@ -147,7 +147,7 @@ const (
 	AutoDecimal Decimal = iota
 	// DecimalPoint reads 0.5.
 	DecimalPoint
-	// DecimalComma reads 0,5.
+	// DecimalComma reads 0,5. A feature with a point is an error.
 	DecimalComma
 )
 

@@ -43,6 +43,10 @@ func TestTable(t *testing.T) {
 	if got := values(&s.Views[0]) + " " + values(&s.Views[1]); got != "2|6 1 7|4 5" {
 		t.Error(got)
 	}
+	s = mustRead(t, "t.csv", []byte("c1,a,\n1,2,3.5\n4,5,6.5\n"), Options{Table: []TableView{view("c", "c*"), view("a", "a")}})
+	if got := values(&s.Views[0]); got != "1|4" {
+		t.Errorf("a pattern of names takes a column without one: %s", got)
+	}
 	for _, c := range []struct {
 		table []TableView
 		words []string

@@ -16,7 +16,7 @@ const ownName = "largemvc"
 
 // asAnnData says whether labels go into a copy of an AnnData or MuData file.
 func asAnnData(out string) bool {
-	return slices.Contains([]string{".h5ad", ".h5mu"}, filepath.Ext(out))
+	return slices.Contains([]string{".h5ad", ".h5mu"}, ending(out))
 }
 
 // checkAnnOut refuses -out FILE.h5ad if the data are no file that such a copy can be made of.
@@ -30,7 +30,7 @@ func (o *dataOptions) checkAnnOut(command, out string, inMemory bool) error {
 	case len(o.data) != 1 || o.data[0] == standard || o.sharded() || isAddress(o.data[0]):
 		return usagef("%s: -out %s is a copy of the data with the labels, and needs one file of AnnData or MuData: name a file "+
 			".csv, .parquet or .npy", command, out)
-	case asAnnData(o.data[0]) && filepath.Ext(o.data[0]) != filepath.Ext(out):
+	case asAnnData(o.data[0]) && ending(o.data[0]) != ending(out):
 		return usagef("%s: -out %s is a copy of the data, which are %s: give it the same ending", command, out,
 			filepath.Ext(o.data[0]))
 	}

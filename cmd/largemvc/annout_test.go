@@ -25,6 +25,8 @@ func TestAnnOut(t *testing.T) {
 	fit := []string{"-k", "3", "-epochs", "3", "-known", "batch"}
 	run("fit", append(fit, "-save", in("m"), "-out", in("fit.h5ad"))...)
 	run("fit", append(fit, "-out", in("fit.csv"))...)
+	run("fit", append(fit, "-out", in("capitals.H5AD"))...)
+	sameFiles(t, in("fit.h5ad"), in("capitals.H5AD"))
 	run("predict", "-model", in("m"), "-out", in("predict.h5ad"))
 	run("predict", "-model", in("m"), "-out", in("predict.csv"))
 	for _, command := range []string{"fit", "predict"} {

@@ -41,6 +41,7 @@ type dataOptions struct {
 	allowNaN    bool // the model fills holes
 	leaveOut    string
 	leftOut     []string // by the training of a model
+	noFeature   string   // a column that has the known labels
 	header      dataset.Header
 	decimal     dataset.Decimal
 	fromDisk    bool
@@ -160,6 +161,9 @@ func (o *dataOptions) options(bits int) dataset.Options {
 		Storage: o.sparse, SparseShare: sparseFill, Orientation: o.orientation, MaxBytes: int64(o.maxMemory) << 20,
 	}
 	out.Views, out.OneHot, out.LeaveOut = list(o.views), list(o.oneHot), list(o.leaveOut)
+	if o.noFeature != "" {
+		out.LeaveOut = append(out.LeaveOut, o.noFeature)
+	}
 	out.LeftOut = slices.DeleteFunc(slices.Clone(o.leftOut), func(name string) bool { return name == o.labels || name == o.id })
 	out.Impute, out.Transform, out.AllowNaN = o.impute, o.transform, o.allowNaN
 	out.OpenURL = remote.Options{}.OpenURL

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"unicode/utf8"
 
@@ -32,7 +31,7 @@ func membershipsFile(path string) matrixFile {
 
 // check refuses a file of another kind.
 func (f matrixFile) check(command string) error {
-	if f.path == "" || slices.Contains(matrixEndings, filepath.Ext(f.path)) {
+	if f.path == "" || slices.Contains(matrixEndings, ending(f.path)) {
 		return nil
 	}
 	return usagef("%s: -%s %s: the name must end in .npy, .npz or .csv", command, f.flag, f.path)
@@ -43,7 +42,7 @@ const longestID = 1024
 
 // checkIDs refuses ids that cannot be written beside the matrix, before the work that they would be the end of.
 func (f matrixFile) checkIDs(in *input) error {
-	if filepath.Ext(f.path) != ".npz" {
+	if ending(f.path) != ".npz" {
 		return nil
 	}
 	for i, id := range in.ids {
@@ -63,7 +62,7 @@ func (f matrixFile) write(out *output, h mat.Matrix, in *input) error {
 		return nil
 	}
 	n, m := h.Dims()
-	if filepath.Ext(out.path) == ".csv" {
+	if ending(out.path) == ".csv" {
 		return out.writeTable(io.Discard, in.withIDs(0, f.columns(0, h))...)
 	}
 	values := make([]float64, 0, n*m)
@@ -73,7 +72,7 @@ func (f matrixFile) write(out *output, h mat.Matrix, in *input) error {
 		}
 	}
 	matrix := dataset.Array{Name: f.array, Shape: []int{n, m}, Data: values}
-	if filepath.Ext(out.path) == ".npy" {
+	if ending(out.path) == ".npy" {
 		return out.save(io.Discard, func(w io.Writer) error { return dataset.EncodeNPY(w, matrix) })
 	}
 	arrays := []dataset.Array{matrix}

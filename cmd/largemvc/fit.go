@@ -168,7 +168,7 @@ func (o *fitOptions) writeMatrices(ctx context.Context, in *input, c *largemvc.C
 // cancelled is the error of a run that ends before it has a result.
 func cancelled(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return errors.New("cancelled; there is no result yet, and nothing was written")
+		return errors.New("cancelled; there is no result yet, and no file was written")
 	}
 	return err
 }

@@ -50,7 +50,7 @@ func (o *fitOptions) checkMPI() error {
 		return usagef("fit: with -mpi give -out, -save, -report, -trust and -write-config a file")
 	}
 	for flag, path := range map[string]string{"embedding": o.embedding, "memberships": o.memberships} {
-		if filepath.Ext(path) == ".npz" {
+		if ending(path) == ".npz" {
 			return usagef("fit: -%s %s: with -mpi the file is written part by part, which .npz does not allow: name a file "+
 				".csv or .npy", flag, path)
 		}
@@ -288,7 +288,7 @@ func (o *fitOptions) readLabelsOf(ctx context.Context, in *input, lo, hi int) er
 		return nil
 	}
 	anchors := o.config.WithDefaults().Anchors
-	if in.ids == nil && filepath.Ext(o.start) == arrayEnding {
+	if in.ids == nil && ending(o.start) == arrayEnding {
 		var err error
 		o.config.StartLabels, err = startRows(ctx, o.start, in.samples, lo, hi, anchors)
 		return err
@@ -302,7 +302,7 @@ func (o *fitOptions) readLabelsOf(ctx context.Context, in *input, lo, hi int) er
 
 // startRows reads from an array of n labels from 0 to m−1 those of samples [lo, hi) alone.
 func startRows(ctx context.Context, path string, n, lo, hi, m int) ([]int, error) {
-	name := strings.TrimSuffix(filepath.Base(path), arrayEnding)
+	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	set, err := dataset.OpenRows(ctx, []string{path}, dataset.Options{
 		Views: []string{name}, NoLabels: true, NoIDs: true, Orientation: dataset.RowsAreSamples,
 	})

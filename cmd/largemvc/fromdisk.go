@@ -129,7 +129,7 @@ func (o *predictOptions) checkBlockFiles() error {
 		{"embedding", o.embedding, []string{".npz"}}, {"memberships", o.members, []string{".npz"}},
 		{"out", o.out, []string{".parquet"}}, {"trust", o.trust, []string{".parquet"}},
 	} {
-		if o.fromDisk && slices.Contains(f.endings, filepath.Ext(f.path)) {
+		if o.fromDisk && slices.Contains(f.endings, ending(f.path)) {
 			return usagef("predict: -%s %s: with -from-disk or -mpi the file is written block by block, which %s does not "+
 				"allow: name a file .csv%s", f.name, f.path, filepath.Ext(f.path), orArray(f.name))
 		}
@@ -171,7 +171,7 @@ func lengthOfHead(columns []dataset.Column) int {
 
 // writeBlock writes rows of columns, or to an array the values. The file has head rows, and these are its first; 0: they are not.
 func writeBlock(to io.Writer, path string, head int, columns, values []dataset.Column) error {
-	if filepath.Ext(path) != arrayEnding {
+	if ending(path) != arrayEnding {
 		without := 0
 		if head == 0 {
 			without = lengthOfHead(columns)

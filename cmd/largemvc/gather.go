@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -51,7 +50,7 @@ func gatheredColumns(w world, own []dataset.Column) (all []dataset.Column, err e
 // writeTables writes the columns of all processes, for n samples, to one file, as writeTable does. Parquet alone needs the memory
 // for them in process 0.
 func writeTables(o *output, w world, n int, own []dataset.Column) error {
-	if filepath.Ext(o.path) == ".parquet" {
+	if ending(o.path) == ".parquet" {
 		all, err := gatheredColumns(w, own)
 		if err != nil || w.Rank() > 0 {
 			return err

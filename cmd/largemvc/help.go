@@ -89,9 +89,13 @@ func (f *flags) parseError(err error) error {
 			return usagef("%s: %s: did you mean -%s?", f.Name(), text, meant)
 		}
 	}
-	// Package flag says no more of a number; other flags say what they want.
-	if text, number := strings.CutSuffix(text, "parse error"); number {
-		return usagef("%s: %smust be a whole number of 0 or more ('largemvc %[1]s -h' explains the flags)", f.Name(), text)
+	// Package flag says no more of a number or a switch; other flags say what they want.
+	if text, found := strings.CutSuffix(text, "parse error"); found {
+		want := "a whole number of 0 or more"
+		if strings.HasPrefix(text, "invalid boolean") {
+			want = "true or false"
+		}
+		return usagef("%s: %smust be %s ('largemvc %[1]s -h' explains the flags)", f.Name(), text, want)
 	}
 	return usagef("%s: %s ('largemvc %[1]s -h' explains the flags)", f.Name(), text)
 }

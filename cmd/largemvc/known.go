@@ -33,8 +33,7 @@ func (k *knownOptions) check(command string, d *dataOptions) error {
 		return usagef("%s: -known %s is no file, and -data %s is a folder: give the file that has the labels", command, k.known,
 			d.data[0])
 	}
-	k.knownColumn, k.known = k.known, d.data[0]
-	d.leaveOut = strings.TrimPrefix(d.leaveOut+","+k.knownColumn, ",")
+	k.knownColumn, d.noFeature = k.known, k.known
 	return nil
 }
 
@@ -51,10 +50,13 @@ func (k *knownOptions) read(ctx context.Context, d *dataOptions, in *input) ([]i
 	if k.known == "" {
 		return nil, nil
 	}
-	options := d.options(32)
-	read, err := dataset.ReadKnown(ctx, k.known, dataset.Options{
-		Labels: k.knownColumn, Header: d.header, IDs: options.IDs, NoIDs: options.NoIDs,
-	})
+	path, options := k.known, d.options(32)
+	if k.knownColumn != "" {
+		path, options = d.data[0], k.asTheData(options, in)
+	} else {
+		options = dataset.Options{Header: d.header, IDs: options.IDs, NoIDs: options.NoIDs}
+	}
+	read, err := dataset.ReadKnown(ctx, path, options)
 	if err != nil && k.knownColumn != "" {
 		return nil, fmt.Errorf("-known %s is no file, and no column that could be read: %w", k.knownColumn, err)
 	}
@@ -64,6 +66,17 @@ func (k *knownOptions) read(ctx context.Context, d *dataOptions, in *input) ([]i
 	k.classNames = read.Names
 	labels, _, err := read.AlignSome(d.data[0], in.ids, in.samples)
 	return labels, err
+}
+
+// asTheData returns the options that read the column of the known labels as the data were read, with the same ids.
+func (k *knownOptions) asTheData(o dataset.Options, in *input) dataset.Options {
+	o.Labels, o.NoLabels, o.Progress = k.knownColumn, false, nil
+	if in.ids == nil {
+		o.IDs, o.NoIDs = "", true // the rows of one file are in one order
+	} else if in.reading.IDColumn != "" {
+		o.IDs = in.reading.IDColumn
+	}
+	return o
 }
 
 // readKnown sets the known labels and the names of their classes. Without -clusters there are as many clusters as classes.
@@ -107,8 +120,8 @@ func classColumns(c *score.Classes, names []string) []dataset.Column {
 
 // knownOptions has the known labels of -known.
 type knownOptions struct {
-	known       string   // their file
-	knownColumn string   // their column in that file; "": a usual name
+	known       string   // their file or column, as it was given
+	knownColumn string   // their column in the data; "": they are in a file
 	classNames  []string // of their classes
 }
 

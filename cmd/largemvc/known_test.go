@@ -122,6 +122,37 @@ func TestKnown(t *testing.T) {
 	}
 }
 
+// TestKnownColumnAsTheData: a column of the data is read as the data are, so that its labels stand by their samples.
+func TestKnownColumnAsTheData(t *testing.T) {
+	folder, _ := knownData(t)
+	plain := contents(t, filepath.Join(folder, "all.csv"))
+	lines := strings.Split(strings.TrimSpace(plain), "\n")
+	numbered := "id,code_" + lines[0] + "\n" // id has the numbers of code_id, by other samples
+	for i, line := range lines[1:] {
+		_, rest, _ := strings.Cut(line, ",")
+		lines[i+1] = fmt.Sprintf("%d,%s", i, rest)
+		numbered += fmt.Sprintf("%d,%s\n", len(lines)-2-i, lines[i+1])
+	}
+	lines[0] = "code_" + lines[0]
+	commas := strings.NewReplacer(",", ";", ".", ",").Replace(plain)
+	var outs []string
+	for _, line := range [][]string{
+		{writeText(t, "t.csv", strings.Join(lines, "\n")+"\n")}, {writeText(t, "t.csv", numbered), "-leave-out", "id"},
+		{writeText(t, "t.csv", plain), "-id", "none"}, {writeText(t, "t.csv", commas), "-id", "none", "-decimal", "comma"},
+	} {
+		out := filepath.Join(t.TempDir(), "out.csv")
+		args := append([]string{"fit", "-known", "species", "-epochs", "2", "-quiet", "-out", out}, line...)
+		status, _, stderr := runLine(args...)
+		if status != exitOK {
+			t.Fatalf("%q: %s", line[1:], stderr)
+		}
+		outs = append(outs, contents(t, out))
+	}
+	if outs[0] != outs[1] || outs[2] != outs[3] {
+		t.Errorf("known labels stand by other samples:\n%.200s\n%.200s\n%.200s\n%.200s", outs[0], outs[1], outs[2], outs[3])
+	}
+}
+
 // TestKnownChoose: known labels of three classes leave out two clusters, in choose and in fit -clusters auto, which say so.
 func TestKnownChoose(t *testing.T) {
 	folder, _ := knownData(t)

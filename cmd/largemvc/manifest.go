@@ -29,14 +29,24 @@ type manifestFile struct {
 
 // manifestPath is where the manifest of a pattern lies: x-manifest.json for x-%d.npy.
 func manifestPath(pattern string) string {
+	pattern = cleanPattern(pattern)
 	folder := filepath.Dir(pattern[:strings.Index(pattern, "%d")] + "x")
 	rest := strings.TrimPrefix(strings.TrimPrefix(pattern, folder), string(filepath.Separator))
 	rest = strings.TrimSuffix(strings.ReplaceAll(rest, string(filepath.Separator), "-"), filepath.Ext(rest))
 	return filepath.Join(folder, strings.Replace(rest, "%d", "manifest", 1)+".json")
 }
 
+// cleanPattern writes a pattern as filepath.Glob writes the paths that it finds: x-%d.npy for ./x-%d.npy.
+func cleanPattern(pattern string) string {
+	if clean := filepath.Clean(pattern); isPattern(clean) {
+		return clean
+	}
+	return pattern
+}
+
 // numberedFiles lists the files 0, 1, … of a pattern. A gap is an error.
 func numberedFiles(pattern string) ([]string, error) {
+	pattern = cleanPattern(pattern)
 	before, after, _ := strings.Cut(pattern, "%d")
 	found, err := filepath.Glob(globbed(before) + "*" + globbed(after))
 	if err != nil {

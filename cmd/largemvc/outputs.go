@@ -145,9 +145,9 @@ func (o *output) checkEnding(command string) error {
 	case o.flag != "out":
 		return nil
 	}
-	if ext := filepath.Ext(o.path); slices.Contains(others, strings.ToLower(ext)) {
-		return usagef("%s: -%s %s: the %s is not written as %s: name a file that ends in %s", command, o.flag, o.path, what, ext,
-			ends)
+	if slices.Contains(others, ending(o.path)) {
+		return usagef("%s: -%s %s: the %s is not written as %s: name a file that ends in %s", command, o.flag, o.path, what,
+			filepath.Ext(o.path), ends)
 	}
 	return nil
 }
@@ -419,13 +419,16 @@ func (s spools) close() {
 // arrayEnding marks files with labels alone.
 const arrayEnding = ".npy"
 
+// ending is the ending of the name of a file, in lower case: LABELS.NPY is a file of arrays too.
+func ending(path string) string { return strings.ToLower(filepath.Ext(path)) }
+
 // writeTable writes columns as CSV or Parquet, by the name of the file; to a file of arrays it writes the labels alone.
 func (o *output) writeTable(stdout io.Writer, columns ...dataset.Column) error {
 	k := slices.IndexFunc(columns, func(c dataset.Column) bool { return c.Name == "label" })
-	if filepath.Ext(o.path) == ".parquet" {
+	if ending(o.path) == ".parquet" {
 		return o.save(stdout, func(w io.Writer) error { return parquet.Encode(w, columns...) })
 	}
-	if k >= 0 && filepath.Ext(o.path) == arrayEnding {
+	if k >= 0 && ending(o.path) == arrayEnding {
 		encode := func(w io.Writer) error { return dataset.EncodeNPY(w, dataset.Array{Data: columns[k].Data}) }
 		return o.save(stdout, encode)
 	}

@@ -117,6 +117,31 @@ func TestOutputsOverInputs(t *testing.T) {
 	}
 }
 
+// TestEndingsInCapitals: the ending of a name in capitals means the same format.
+func TestEndingsInCapitals(t *testing.T) {
+	path, folder := writeSet(t, 30, true), t.TempDir()
+	in := func(name string) string { return filepath.Join(folder, name) }
+	model := in("model")
+	for out, h := range map[string]string{"labels.NPY": "h.NPY", "labels.Parquet": "h.Npz", "labels.CSV": "h.Csv"} {
+		status, _, stderr := runLine("fit", path, "-epochs", "1", "-quiet", "-out", in(out), "-embedding", in(h), "-save", model)
+		if status != exitOK {
+			t.Fatal(stderr)
+		}
+	}
+	for name, begin := range map[string]string{"labels.NPY": "\x93NUMPY", "labels.Parquet": "PAR1", "labels.CSV": "sample,label,",
+		"h.NPY": "\x93NUMPY", "h.Npz": "PK", "h.Csv": "sample,h0"} {
+		if text := contents(t, in(name)); !strings.HasPrefix(text, begin) {
+			t.Errorf("%s begins with %.20q", name, text)
+		}
+	}
+	status, stdout, stderr := runLine("predict", path, "-model", model, "-from-disk", "-scratch", folder, "-out", in("a.PARQUET"))
+	checkFailure(t, "block by block", exitUsage, status, stdout, stderr, "which .PARQUET does not allow")
+	if status, _, stderr = runLine("predict", path, "-model", model, "-from-disk", "-scratch", folder, "-out",
+		in("b.NPY")); status != exitOK || !strings.HasPrefix(contents(t, in("b.NPY")), "\x93NUMPY") {
+		t.Error(stderr)
+	}
+}
+
 // TestOutputThatFails: an output that cannot be written at the end is named with those that are written.
 func TestOutputThatFails(t *testing.T) {
 	folder := t.TempDir()

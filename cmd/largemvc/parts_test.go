@@ -54,6 +54,14 @@ func TestPartsInOneProcess(t *testing.T) {
 		sameFiles(t, in("whole.csv"), in("parts.csv"), in("disk.csv"))
 		sameFiles(t, in("whole-new.csv"), in("parts-new.csv"), in("disk-new.csv"))
 	}
+	for _, between := range []string{"/./", "//"} { // other ways to write the pattern
+		pattern := folder + between + "x0-%d.npy"
+		if text := run("inspect", pattern); !strings.Contains(text, "in 3 files") {
+			t.Error(text)
+		}
+		status, stdout, stderr := runLine("fit", pattern, "-clusters", "4", "-out", in("x0-1.npy"))
+		checkFailure(t, pattern, exitUsage, status, stdout, stderr, "would overwrite")
+	}
 	if text := run("inspect", in("x0-%d.npy")); !strings.Contains(text, "x0, 300×9") || !strings.Contains(text, "in 3 files") {
 		t.Error(text)
 	}
@@ -158,6 +166,37 @@ func TestAddresses(t *testing.T) {
 	if page, err := os.ReadFile(in("urls.html")); err != nil || strings.Contains(string(page), "secret") {
 		t.Errorf("the report shows the query: %v", err)
 	}
+}
+
+// TestViewsOfParts: the parts of a view have its name in their files, and the same texts where these are features.
+func TestViewsOfParts(t *testing.T) {
+	folder := t.TempDir()
+	in := func(name string) string { return filepath.Join(folder, name) }
+	for k, names := range [][]string{{"X0", "X1"}, {"X0", "X2"}} {
+		var arrays []dataset.Array
+		for v, name := range names {
+			x := []float64{1, 2, float64(v), 4, 5, float64(k)}
+			arrays = append(arrays, dataset.Array{Name: name, Shape: []int{3, 2}, Data: x})
+		}
+		if err := dataset.WriteNPZ(in(fmt.Sprintf("x-%d.npz", k)), false, arrays...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	status, stdout, stderr := runLine("inspect", "-manifest", in("x-%d.npz"))
+	want := "x-1.npz has the view X2 where " + in("x-0.npz") + " has X1"
+	checkFailure(t, "another name", exitError, status, stdout, stderr, want)
+	status, _, stderr = runLine("inspect", "-manifest", "-views", "X0", in("x-%d.npz"))
+	if status != exitOK {
+		t.Error(stderr)
+	}
+	for name, text := range map[string]string{"y-0.csv": "1.5,a\n2.5,b\n1,a\n", "y-1.csv": "1.5,a\n2.5,c\n1,a\n"} {
+		if err := os.WriteFile(in(name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	status, stdout, stderr = runLine("inspect", "-manifest", "-scratch", folder, "-header", "no", "-one-hot", "1",
+		in("y-%d.csv"))
+	checkFailure(t, "other texts", exitError, status, stdout, stderr, "y-1.csv has column 1=c as column 2")
 }
 
 // TestRangesOfParts: ids that go on counting the rows of the first part, which has none, are no ids.

@@ -112,15 +112,15 @@ func serve(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 	loadModel, onEpoch = (&modelCache{}).load, func(_ int, e largemvc.Progress) { s.progress(e) }
 
 	s.send(event{Folder: folder})
-	requests := make(chan []string)
+	requests := make(chan func())
 	go s.read(ctx, in, requests)
 	go watchParent(ctx, end)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case args := <-requests:
-			s.answer(ctx, args)
+		case run := <-requests:
+			run()
 		}
 	}
 }
@@ -141,7 +141,7 @@ func watchParent(ctx context.Context, end context.CancelFunc) {
 
 // read passes the commands of the requests on, and interrupts at once. It ends serve at the end of in, and after a line that is
 // no request.
-func (s *server) read(ctx context.Context, in io.Reader, commands chan<- []string) {
+func (s *server) read(ctx context.Context, in io.Reader, commands chan<- func()) {
 	defer s.end()
 	for d := json.NewDecoder(in); ; {
 		var r request
@@ -157,21 +157,27 @@ func (s *server) read(ctx context.Context, in io.Reader, commands chan<- []strin
 			s.mu.Unlock()
 			continue
 		}
+		// A cancel behind the command may be read before the command begins, and interrupts it too.
+		run, interrupt := context.WithCancel(ctx)
+		s.mu.Lock()
+		s.interrupt = interrupt
+		s.mu.Unlock()
+		command := func() {
+			defer interrupt()
+			s.answer(ctx, run, r.Run)
+		}
 		select {
-		case commands <- r.Run:
+		case commands <- command:
 		case <-ctx.Done():
+			interrupt()
 			return
 		}
 	}
 }
 
-// answer runs a command and sends its answer. At the end of serve it waits for the command, but not for long.
-func (s *server) answer(ctx context.Context, args []string) {
-	run, interrupt := context.WithCancel(ctx)
-	defer interrupt()
-	s.mu.Lock()
-	s.interrupt = interrupt
-	s.mu.Unlock()
+// answer runs a command, which run interrupts, and sends its answer. At the end of serve it waits for the command, but not for
+// long.
+func (s *server) answer(ctx, run context.Context, args []string) {
 	done := make(chan *answer, 1)
 	go func() { done <- s.command(run, args) }()
 	select {

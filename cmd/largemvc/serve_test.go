@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -160,6 +161,23 @@ func TestServeInterrupted(t *testing.T) {
 	for c.next().Progress == nil {
 	}
 	c.finish(folder)
+}
+
+// TestServeCancelledAtOnce wants a cancel that is read before its command begins to interrupt it.
+func TestServeCancelledAtOnce(t *testing.T) {
+	var out bytes.Buffer
+	ended := make(chan struct{})
+	s := &server{out: json.NewEncoder(&out), interrupt: func() {}, end: func() { close(ended) }}
+	data := writeSet(t, 60, true)
+	lines := fmt.Sprintf(`{"run": ["fit", "-data", %q, "-clusters", "3", "-epochs", "100000000"]}`, data) + `{"cancel": true}`
+	commands := make(chan func())
+	go s.read(t.Context(), strings.NewReader(lines), commands)
+	command := <-commands
+	<-ended // the cancel is read
+	command()
+	if text := out.String(); !strings.Contains(text, `"status":1`) || !strings.Contains(text, "cancelled") {
+		t.Error(text)
+	}
 }
 
 // TestServeNonsense wants serve to end after a line that is no request, and to say so.

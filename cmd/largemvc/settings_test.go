@@ -91,6 +91,7 @@ func TestWriteConfig(t *testing.T) {
 	if err := os.WriteFile(table, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	some, _ := knownData(t)
 	file := filepath.Join(folder, "fit.json")
 	fit := func(args ...string) string {
 		t.Helper()
@@ -107,15 +108,21 @@ func TestWriteConfig(t *testing.T) {
 	for i, args := range []string{
 		data + " -mask " + writeMask(t, 90, 0.2, 3) + " -seed 18446744073709551615 -epochs 3",
 		data + " -preset paper -set Noise=NoNoise -set Represent.Theta0=0.02 -epochs 0 -labels none -k 4",
+		filepath.Join(some, "all.csv") + " -known species -leave-out d -epochs 2",
 		table + " -view p=a,b -view q=c,d -transform p=log1p -clusters auto -start careful -set Restarts=2 -epochs 2",
 	} {
-		if i == 2 && !testutil.Slow { // seconds
+		if i == 3 && !testutil.Slow { // seconds
 			continue
 		}
 		want := fit(append(strings.Fields(args), "-write-config", file)...)
 		if got := fit("-config", file); got != want {
 			written, _ := os.ReadFile(file)
 			t.Errorf("%s: other labels by\n%s", args, written)
+		}
+		written := readText(t, file)
+		column := strings.Contains(written, `"known": "species"`) && strings.Contains(written, `"leave-out": "d"`)
+		if column != (i == 2) {
+			t.Errorf("%s: written\n%s", args, written)
 		}
 		again := filepath.Join(folder, "again.json")
 		fit("-config", file, "-write-config", again)

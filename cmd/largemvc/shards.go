@@ -166,15 +166,8 @@ func (s *shards) add(ctx context.Context, pattern string, groups [][]string, o d
 				})
 			}
 			v := &s.views[first+i]
-			if d != v.cols {
-				return fmt.Errorf("%s has %s, %s has %d", files[0], count(d, "column"), groups[0][0], v.cols)
-			}
-			if (x.Features == nil) != (v.features == nil) {
-				return fmt.Errorf("one of %s and %s has names of columns, the other none: write them in both or none",
-					groups[0][0], files[0])
-			}
-			if j := differ(x.Features, v.features); j >= 0 {
-				return fmt.Errorf("%s has %s as column %d, %s has %s", files[0], x.Features[j], j, groups[0][0], v.features[j])
+			if err := v.fits(x, files[0], groups[0][0]); err != nil {
+				return err
 			}
 			if set.Present != nil {
 				v.has = append(v.has, slices.Repeat([]bool{true}, v.rows-len(v.has))...)
@@ -187,6 +180,31 @@ func (s *shards) add(ctx context.Context, pattern string, groups [][]string, o d
 		}
 	}
 	return s.setIDs(pattern, first == 0, ids)
+}
+
+// fits refuses rows of a file that are no further rows of a view, which begins in another file.
+func (v *shardedView) fits(x *dataset.Rows, file, first string) error {
+	if len(v.parts) > 0 && !sameView(x.Name, v.parts[0].Name, file, first) {
+		return fmt.Errorf("%s has the view %s where %s has %s: write the same views in the same order, or name them in their "+
+			"order with -views", file, x.Name, first, v.parts[0].Name)
+	}
+	if _, d := x.Dims(); d != v.cols {
+		return fmt.Errorf("%s has %s, %s has %d", file, count(d, "column"), first, v.cols)
+	}
+	if (x.Features == nil) != (v.features == nil) {
+		return fmt.Errorf("one of %s and %s has names of columns, the other none: write them in both or none", first, file)
+	}
+	if j := differ(x.Features, v.features); j >= 0 {
+		return fmt.Errorf("%s has %s as column %d, %s has %s", file, x.Features[j], j, first, v.features[j])
+	}
+	return nil
+}
+
+// sameView reports whether two names in two files are one, or both are the names of these files, as of views without names of
+// their own.
+func sameView(name, other, file, otherFile string) bool {
+	ofFile := func(name, file string) bool { return strings.HasPrefix(filepath.Base(file), name) }
+	return name == other || ofFile(name, file) && ofFile(other, otherFile)
 }
 
 // differ returns the place of the first name that differs; −1: none does, or one list is empty.

@@ -166,6 +166,20 @@ func TestIndex(t *testing.T) {
 	}
 }
 
+// TestIndexWithoutName: a pattern of names to leave out does not fit the index that pandas stores without a name.
+func TestIndexWithoutName(t *testing.T) {
+	type row struct {
+		Cost, X float64
+		Index   string `parquet:"__index_level_0__"`
+	}
+	path := written(t, "x.parquet", encoded(t, 5, []row{{1.5, 0.5, "u"}, {2.5, 1.5, "v"}},
+		parquet.KeyValueMetadata("pandas", `{"index_columns": ["__index_level_0__"]}`)))
+	set, err := dataset.Open(context.Background(), []string{path}, dataset.Options{LeaveOut: []string{"[Cc]*"}})
+	if err != nil || fmt.Sprint(set.IDs, set.Views[0].Features) != "[u v] [X]" {
+		t.Errorf("%v, %v", set, err)
+	}
+}
+
 // TestRanges: files whose ranges of pandas differ are not joined by their places.
 func TestRanges(t *testing.T) {
 	file := func(start int) string {
