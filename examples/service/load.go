@@ -54,11 +54,11 @@ func measure(ctx context.Context, w io.Writer, url string, dims []int, o options
 func ask(ctx context.Context, client *http.Client, url string, dims []int, rng *rand.Rand) error {
 	var sample request
 	for _, d := range dims {
-		row := make([]float32, d)
-		for j := range row {
-			row[j] = float32(rng.NormFloat64())
+		values := make(row, d)
+		for j := range values {
+			values[j] = float32(rng.NormFloat64())
 		}
-		sample.Views = append(sample.Views, [][]float32{row})
+		sample.Views = append(sample.Views, []row{values})
 	}
 	body, err := json.Marshal(sample)
 	if err != nil {

@@ -3,7 +3,11 @@
 //	go run ./examples/service -model model.safetensors   # of 'largemvc fit -save'; without it, a small model of made-up data
 //	curl -d "{\"views\": [[[$(seq -s, 30)]], [[$(seq -s, 12)]]]}" http://127.0.0.1:8080/assign
 //
-// This sends one sample to the small model. Each view is a list of rows; its views have 30 and 12 features.
+// This sends one sample to the small model. Each view is a list of rows; its views have 30 and 12 features. A row that is null
+// says that the sample lacks the view. A value that is null is an error.
+//
+// The service limits the size of a request and the number of requests that it works on. It does not limit the number of
+// connections: put a proxy in front of it that does.
 package main
 
 import (
@@ -17,7 +21,6 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"syscall"
 	"time"
@@ -81,22 +84,14 @@ func run(ctx context.Context, w io.Writer, o options) error {
 
 // open loads a model, and without a path makes one of five clusters in two views of 30 and 12 features.
 func open(ctx context.Context, path string) (*largemvc.Predictor, error) {
-	if path == "" {
-		folder, err := os.MkdirTemp("", "largemvc")
-		if err != nil {
-			return nil, err
-		}
-		defer os.RemoveAll(folder)
-		x, _ := synthetic.Views(1, 600, 5, 0.7, 30, 12)
-		views := []largemvc.View{largemvc.MatrixView(x[0]), largemvc.MatrixView(x[1])}
-		c, err := largemvc.Fit(ctx, views, largemvc.Config{Clusters: 5})
-		if err != nil {
-			return nil, err
-		}
-		path = filepath.Join(folder, "model")
-		if err := c.Save(path); err != nil {
-			return nil, err
-		}
+	if path != "" {
+		return largemvc.Load(path)
 	}
-	return largemvc.Load(path)
+	x, _ := synthetic.Views(1, 600, 5, 0.7, 30, 12)
+	views := []largemvc.View{largemvc.MatrixView(x[0]), largemvc.MatrixView(x[1])}
+	c, err := largemvc.Fit(ctx, views, largemvc.Config{Clusters: 5})
+	if err != nil {
+		return nil, err
+	}
+	return c.Predictor, nil
 }

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,6 +22,10 @@ import (
 
 // TestService asks for samples of known classes, and for what is no request, and wants the status that says whose fault it is.
 func TestService(t *testing.T) {
+	none := filepath.Join(t.TempDir(), "none") // the image of the Dockerfile has no folder of temporary files
+	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
+		t.Setenv(name, none)
+	}
 	model, err := open(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
@@ -57,11 +65,16 @@ func TestService(t *testing.T) {
 		!strings.Contains(text, fmt.Sprintf(`"labels":[%d]`, want)) {
 		t.Errorf("by the second view alone: status %d: %s", status, text)
 	}
+	hole := slices.Insert(slices.Repeat([]any{0.5}, 10), 3, any(nil), nil)
 	for _, c := range []struct {
 		body, says string
 		status     int
 	}{
-		{"{", "unexpected EOF", http.StatusBadRequest},
+		{"{", "unexpected end of JSON input", http.StatusBadRequest},
+		{body(rows(0, 1), rows(1, 1)) + "{}", "after top-level value", http.StatusBadRequest},
+		{body(rows(0, 2), []any{[]any{1}, hole}), `"view":1,"row":0,"column":-1`, http.StatusBadRequest},
+		{body(rows(0, 2), []any{nil, hole}), "view 1, row 1, column 3: the value is null", http.StatusBadRequest},
+		{body(rows(0, 2), []any{nil, hole}), `"view":1,"row":1,"column":3`, http.StatusBadRequest},
 		{`{"views": [[[1]]]}`, "the number of views is 1, the model has 2", http.StatusBadRequest},
 		{body([]any{}, []any{}), "the number of samples is 0, want 1", http.StatusBadRequest},
 		{body(rows(0, 2), rows(1, 1)), "view 1: the number of samples is 1, in view 0 it is 2", http.StatusBadRequest},
@@ -86,6 +99,88 @@ func TestService(t *testing.T) {
 	r := httptest.NewRequest(http.MethodPost, "/assign", strings.NewReader(body(rows(0, 1), rows(1, 1)))).WithContext(ctx)
 	if handler.ServeHTTP(w, r); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("a request that was given up: status %d: %s", w.Code, w.Body)
+	}
+}
+
+// TestNullRows: a small request of absent rows asks for no memory that a request of values could not ask for.
+func TestNullRows(t *testing.T) {
+	if _, err := viewsOf([][]row{make([]row, 4)}, []int{mostValues / 4}); err != nil {
+		t.Error(err)
+	}
+	_, err := viewsOf([][]row{make([]row, 4), make([]row, 4)}, []int{mostValues / 4, 1})
+	if err == nil || !strings.Contains(err.Error(), "want at most") {
+		t.Error(err)
+	}
+	// A name that comes twice must not bring the first values back.
+	var asked request
+	if err := json.Unmarshal([]byte(`{"views": [[[1, 2]]], "views": [[null]]}`), &asked); err != nil || asked.Views[0][0] != nil {
+		t.Error(asked, err)
+	}
+}
+
+// TestNoSlot: a request is decoded only after it has a slot.
+func TestNoSlot(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	s := &service{nil, make(chan struct{}), make(chan struct{}, 1)}
+	w := httptest.NewRecorder()
+	if s.assign(w, httptest.NewRequest(http.MethodPost, "/assign", strings.NewReader("{")).WithContext(ctx)); w.Code !=
+		http.StatusServiceUnavailable {
+		t.Errorf("status %d: %s", w.Code, w.Body)
+	}
+}
+
+// slowClient sends the head of a request without its body, and returns the next responses.
+func slowClient(t *testing.T, server *httptest.Server) func() *http.Response {
+	c, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	_, err = io.WriteString(c, "POST /assign HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := bufio.NewReader(c)
+	return func() *http.Response {
+		_ = c.SetReadDeadline(time.Now().Add(30 * time.Second))
+		response, err := http.ReadResponse(in, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return response
+	}
+}
+
+// TestSlowClients: clients that send no body keep no place from the others, and are told when their time is over.
+func TestSlowClients(t *testing.T) {
+	server := httptest.NewServer(newService(nil, 1))
+	t.Cleanup(server.Close)
+	for range mostWaiting + 1 {
+		if response := slowClient(t, server)(); response.StatusCode != http.StatusContinue {
+			t.Fatal(response.Status)
+		}
+	}
+	response, err := http.Post(server.URL+"/assign", "application/json", strings.NewReader("{"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	if response.StatusCode != http.StatusBadRequest {
+		t.Error(response.Status)
+	}
+	server = httptest.NewUnstartedServer(newService(nil, 1))
+	server.Config.ReadTimeout = 100 * time.Millisecond
+	server.Start()
+	t.Cleanup(server.Close)
+	next := slowClient(t, server)
+	response = next()
+	if response.StatusCode == http.StatusContinue {
+		response = next()
+	}
+	text, _ := io.ReadAll(response.Body)
+	if response.StatusCode != http.StatusRequestTimeout || !strings.Contains(string(text), "did not arrive in time") {
+		t.Errorf("%s: %s", response.Status, text)
 	}
 }
 

@@ -133,6 +133,8 @@ class LargeMVC(ClusterMixin, TransformerMixin, Estimator):
         ------
         ValueError
             Something is wrong with the data or a parameter; the text names the view, the row and the value.
+        FloatingPointError
+            The training diverged. The estimator has the state before that, if there is one.
         InterruptedError
             Ctrl-C stopped the training. The estimator then has the result so far, if there is one.
         """
@@ -145,23 +147,27 @@ class LargeMVC(ClusterMixin, TransformerMixin, Estimator):
         with Process() as process:
             file = {name: os.path.join(process.folder, name) for name in (
                 "out.csv", "memberships.npy", "embedding.npy", "model.safetensors", "known.npz")}
-            args = ["fit", *self._flags(), *read.write(process.folder), "-seed", str(seed), "-json", "-quiet"]
+            flags = self._flags()
+            judged = _judged(flags)
+            args = ["fit", *flags, *read.write(process.folder), "-seed", str(seed), "-json", "-quiet"]
             args += ["-out", file["out.csv"], "-embedding", file["embedding.npy"], "-save", file["model.safetensors"]]
-            args += ["-memberships", file["memberships.npy"]]
+            if judged:  # else there are no memberships, and the command refuses the flag
+                args += ["-memberships", file["memberships.npy"]]
             if known is not None:
                 known.write(file["known.npz"], read.ids)
                 args += ["-known", file["known.npz"]]
             answer = process.run(args, self.verbose)
             if not isinstance(answer.output, dict):
                 raise _error(answer, read)
+            _complete(answer.output, read)
             if os.path.exists(file["model.safetensors"] + ".partial"):  # the training did not finish
                 file = {name: path + ".partial" for name, path in file.items()}
-            elif answer.output["confidences"] is None:
+            elif judged and answer.output["confidences"] is None:
                 answer.status = 0  # all that failed is that there are no memberships
             self._take(answer.output, file, read, known)
-        if server := getattr(self, "_server", None):
-            with server[0].lock:
-                self.save(server[1])
+        if getattr(self, "_server", None):
+            with self._process() as (_, path):
+                self.save(path)
         self._training = [_weak(x) for x in read.sources]
         if answer.status != 0:
             raise _error(answer, read)
@@ -303,16 +309,23 @@ class LargeMVC(ClusterMixin, TransformerMixin, Estimator):
                 raise ValueError("the views of the training are no longer there: give them again, report(path, views)")
             views = views if len(views) > 1 else views[0]
         flags = ["-title", title] if title else []
-        html = self._ask(views, "report", flags, out=lambda page: Path(page).read_text(encoding="utf-8"))[1]["out"]
-        html = re.sub(r"[^\s>]*largemvc-\d+[/\\]", "", html)  # the folder of temporary files
+
+        def load(page: str) -> str:
+            return _without_folder(Path(page).read_text(encoding="utf-8"), os.path.dirname(page))
+
+        html = self._ask(views, "report", flags, out=load)[1]["out"]
         if path is not None:
             Path(path).write_text(html, encoding="utf-8")
         return Report(html)
 
     @contextmanager
     def serve(self) -> Iterator["LargeMVC"]:
-        """Keep a process with the model, so that each `predict` in a block `with model.serve():` takes milliseconds."""
-        with self._process(new=True) as self._server:
+        """Keep a process with the model, so that each `predict` in a block `with model.serve():` takes milliseconds.
+
+        An exception during a request, such as a TimeoutError of a signal handler, ends the process. The next request starts
+        another one.
+        """
+        with self._process(new=True) as (self._server, _):
             try:
                 yield self
             finally:
@@ -323,13 +336,13 @@ class LargeMVC(ClusterMixin, TransformerMixin, Estimator):
         """Return a process, and the path of the model, from `serve` if it is in use."""
         server = getattr(self, "_server", None)
         if server is not None and not new:
-            with server[0].lock:
-                yield server
+            with server.lock:
+                server.restart(lambda: self.save(_model_path(server)))
+                yield server, _model_path(server)
             return
         with Process() as process:
-            path = os.path.join(process.folder, "model.safetensors")
-            Path(path).write_bytes(self._fitted())
-            yield process, path
+            self.save(_model_path(process))
+            yield process, _model_path(process)
 
     def _ask(self, views: Any, command: str = "predict", flags: Sequence[str] = (), **files: Callable) -> tuple[dict, dict]:
         """Run a command on samples by the model. files has a function for each flag of a file, which reads that file."""
@@ -351,6 +364,7 @@ class LargeMVC(ClusterMixin, TransformerMixin, Estimator):
                 if answer.status != 0:
                     raise _error(answer, read)
                 if command == "predict":
+                    _complete(answer.output, read)
                     about = answer.output["reading"]
                     known = tuple(f"the features of {name} have" for name, x in zip(read.names, read.sources) if x is None)
                     for text in [*(about["warnings"] or []), *(about["notes"] or [] if not read.single else [])]:
@@ -432,9 +446,49 @@ def _error(answer: Answer, read: _views.Views) -> Exception:
     """Return the exception of a command that failed."""
     if answer.cancelled:
         return InterruptedError(answer.error[max(0, answer.error.find("cancelled")):] or "cancelled when it had finished")
-    if "diverge" in answer.error:
+    if re.search(r"(^|[:;] )the (training diverged in epoch|descent diverged in iteration) \d", answer.error):
         return FloatingPointError(answer.error)
-    return ValueError(answer.status == 1 and read.not_finite() or read.spoken(answer.error))
+    return ValueError(read.not_finite(answer.error) or read.spoken(answer.error))
+
+
+def _complete(found: dict, read: _views.Views) -> None:
+    """Refuse an answer of the command that has labels of other samples."""
+    count = len(found["labels"])
+    if count != read.samples:
+        raise RuntimeError(f"the command gave {count} labels for {read.samples} samples; try again, and report it if it stays so")
+
+
+def _judged(flags: list[str]) -> bool:
+    """Whether a fit with these flags judges the structure."""
+    given = dict(zip(flags, flags[1:]))
+    if "-config" in given and not any(x.startswith("NoStructure=") for x in flags):
+        try:
+            return json.loads(Path(given["-config"]).read_text(encoding="utf-8")).get("NoStructure") is not True
+        except (OSError, ValueError, AttributeError):
+            return True  # the command says what is wrong with the file
+    return "NoStructure=true" not in flags
+
+
+def _model_path(process: Process) -> str:
+    """Return the path of the model in the folder of a process."""
+    return os.path.join(process.folder, "model.safetensors")
+
+
+def _without_folder(page: str, folder: str) -> str:
+    """Return a page without the path of the folder of temporary files: of its files it shows the names alone."""
+    forms = set()
+    for path in (os.path.join(folder, ""), os.path.join(Path(folder), "")):
+        for text in (path, " ".join(path.split())):  # a page joins blanks
+            in_json = json.dumps(text, ensure_ascii=False)[1:-1].translate(_IN_JSON)
+            forms |= {text, in_json, text.translate(_IN_HTML), in_json.translate(_IN_HTML)}
+    for form in sorted(forms, key=len, reverse=True):  # one may be in another
+        page = page.replace(form, "")
+    return page
+
+
+# How Go escapes texts.
+_IN_HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&#34;", "'": "&#39;", "+": "&#43;"})
+_IN_JSON = str.maketrans({x: f"\\u{ord(x):04x}" for x in "&<>"})
 
 
 def _seed(state: Any) -> int:

@@ -12,7 +12,7 @@ import time
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 
 class LargeMVCWarning(UserWarning):
@@ -44,6 +44,11 @@ class Process(AbstractContextManager):
 
     def __init__(self) -> None:
         self.lock = threading.RLock()  # to hold from the first file of a request to the last file of its answer
+        self._open = False  # whether a request has no answer yet
+        self._start()
+
+    def _start(self) -> None:
+        """Start the command."""
         self.folder = ""  # for files; the process deletes it when it ends
         self._buffer, self._owner = bytearray(), os.getpid()
         # Ctrl-C in a terminal must reach this process alone, which then asks the command to stop.
@@ -59,8 +64,33 @@ class Process(AbstractContextManager):
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def restart(self, fill: Callable[[], object]) -> None:
+        """Start the command again if an exception has ended it. fill writes the files that stay in the folder."""
+        if self._open:
+            self.close()
+            self._start()
+            fill()
+            self._open = False
+
     def run(self, args: list[str], verbose: bool | None) -> Answer:
-        """Run a command of these arguments. The first Ctrl-C interrupts it, the second one kills it."""
+        """Run a command of these arguments. The first Ctrl-C interrupts it.
+
+        The second Ctrl-C kills the process, and so does any other exception: the answer to this request would be taken for
+        the answer to the next one.
+        """
+        if self._open:
+            raise RuntimeError("an exception during the last request has ended the command; start another one")
+        self._open = True
+        try:
+            answer = self._answer(args, verbose)
+        except BaseException:
+            self._child.kill()
+            raise
+        self._open = False
+        return answer
+
+    def _answer(self, args: list[str], verbose: bool | None) -> Answer:
+        """Send a request and wait for its answer."""
         cancelled, show = False, Progress(verbose)
         self._send({"run": args})
         while True:
@@ -73,7 +103,6 @@ class Process(AbstractContextManager):
                 show.event(event)
             except KeyboardInterrupt:
                 if cancelled:
-                    self._child.kill()
                     raise
                 cancelled = True
                 self._send({"cancel": True})

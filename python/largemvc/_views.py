@@ -83,25 +83,21 @@ class Views:
         names = self.features[0] if self.single else None
         return names if names is not None and all(isinstance(f, str) for f in names) else None
 
-    def not_finite(self) -> str | None:
-        """Describe the first value that is NaN or infinite in a row that is not absent; None if all are finite."""
-        for v, x in enumerate(self.data):
-            dense = isinstance(x, np.ndarray)
-            values = x if dense else x.data
-            step = max(1, (1 << 22) // max(1, values.shape[-1] if dense else 1))
-            for start in range(0, len(values), step):
-                bad = ~np.isfinite(values[start:start + step])
-                if dense:
-                    bad &= ~np.isnan(values[start:start + step]).all(axis=1, keepdims=True)
-                if not bad.any():
-                    continue
-                at = np.argwhere(bad)[0] + [start, 0][:bad.ndim]
-                row, column = at if dense else (np.searchsorted(x.indptr, at[0], side="right") - 1, x.indices[at[0]])
-                value = values[tuple(at)]
-                where = f"row {row}" if self.ids is None else f'row {row} (id "{self.ids[row]}")'
-                what = f'column {column}' if self.features[v] is None else f'column "{self.features[v][column]}"'
-                return (f'view "{self.names[v]}", {where}, {what}: value is {"NaN" if np.isnan(value) else "infinity (inf)"}; '
-                        "fill it in, or make the whole row NaN if the sample lacks the view")
+    def not_finite(self, error: str) -> str | None:
+        """Describe the value that is NaN or infinite in an error of the command; None if the error is about something else."""
+        for name, path, x, features in zip(self.names, self.files, self.data, self.features):
+            where = re.escape(f"{path}: {path.stem} ")
+            found = re.search(where + r"(?:has NaN in|is infinite in) row (\d+), column (\d+)", error)
+            if found is None:
+                continue
+            row, column = int(found[1]), int(found[2])
+            value = x[row, column]
+            if np.isfinite(value):  # it is too large for the command
+                continue
+            where = f"row {row}" if self.ids is None else f'row {row} (id "{self.ids[row]}")'
+            what = f"column {column}" if features is None else f'column "{features[column]}"'
+            return (f'view "{name}", {where}, {what}: value is {"NaN" if np.isnan(value) else "infinity (inf)"}; '
+                    "fill it in, or make the whole row NaN if the sample lacks the view")
         return None
 
 

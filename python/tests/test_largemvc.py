@@ -12,6 +12,7 @@ import unittest
 import warnings
 from functools import partial
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -25,6 +26,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import largemvc
 from largemvc import LargeMVC, choose
+from largemvc._estimator import _without_folder
 from largemvc._process import Process, binary
 
 N = 90
@@ -110,6 +112,34 @@ class Fit(Case):
         self.assertIsNone(few.assign(self.a[:6]).memberships)
         with self.assertRaisesRegex(ValueError, "has no confidence"):
             few.score(self.a)
+
+    def test_without_structure(self):
+        want = self.model().labels_
+        settings = Path(self.work.name, "settings.json")
+        settings.write_text('{"NoStructure": true}', encoding="utf-8")
+        for options in ({"NoStructure": True}, {"config": settings}):
+            m = self.model(options=options)
+            np.testing.assert_array_equal(m.labels_, want)
+            self.assertEqual((m.confidence_, m.memberships_, m.novelty_, m.structure_.judgement, m.outliers_.tolist()),
+                             (None, None, None, "unknown", []))
+            found = m.assign([self.a, self.b])
+            self.assertEqual((found.labels.tolist(), found.confidence, found.memberships), (want.tolist(), None, None))
+        self.assertIsNotNone(self.model(options={"config": settings, "NoStructure": False}).memberships_)
+        with self.assertRaisesRegex(ValueError, "-outliers mark cannot be given"):
+            self.model(options={"NoStructure": True, "outliers": "mark"})
+
+    def test_as_many_labels_as_samples(self):
+        m, run = self.model(), Process.run
+
+        def short(*args):
+            answer = run(*args)
+            answer.output["labels"].pop()
+            return answer
+
+        with mock.patch.object(Process, "run", short):
+            for ask in (m.predict, m.fit):
+                with self.assertRaisesRegex(RuntimeError, "89 labels for 90 samples"):
+                    ask([self.a, self.b])
 
     def test_random_state(self):
         np.random.seed(3)
@@ -314,6 +344,22 @@ class Forms(Case):
         finally:
             os.environ.pop("LARGEMVC_COMMAND") if before is None else os.environ.update(LARGEMVC_COMMAND=before)
 
+    def test_errors_name_their_cause(self):
+        """An error about another thing keeps its text, if the data have NaN too."""
+        hole, empty, inf, large = (self.b.copy() for _ in range(4))
+        hole[7, 2], empty[:, 1], inf[3, 1], large[3, 1] = np.nan, np.nan, np.inf, 1e300
+        impute = {"impute": "mean"}
+        for views, options, want in (
+            ({"a": self.a, "divergence": hole}, None, 'view "divergence", row 7, column 2: value is NaN'),
+            ([self.a, empty], impute, 'view "view_1" has only NaN in column 1'),
+            ([hole, inf], impute, 'view "view_1", row 3, column 1: value is infinity'),
+            ([hole, large], impute, 'view "view_1" is infinite in row 3, column 1 .*; the largest float32 is'),
+        ):
+            with self.subTest(want), self.assertRaisesRegex(ValueError, want):
+                self.model(views, options=options)
+        with self.assertRaisesRegex(FloatingPointError, "the training diverged in epoch"):
+            self.model(options={"Optimizer.LearningRate": 1e30})
+
 
 class Models(Case):
     def test_pickle_clone_and_files(self):
@@ -364,6 +410,20 @@ class Models(Case):
         self.assertTrue("images" in m.report(views=[self.a, self.b]).html)
         with self.assertRaisesRegex(ValueError, "no longer there"):
             pickle.loads(pickle.dumps(m)).report()
+
+    def test_report_has_no_temporary_folder(self):
+        run = "x" * 5_000_000
+        page = ["/t  <+&'/largemvc-1/a.npy", "/t &lt;&#43;&amp;&#39;/largemvc-1/a.npy",
+                '{"n":[1,2],"at":"/t  \\u003c+\\u0026\'/largemvc-1/a.npy"}', "/t  <+&'/largemvc-12/a.npy", run]
+        want = ["a.npy", "a.npy", '{"n":[1,2],"at":"a.npy"}', "/t  <+&'/largemvc-12/a.npy", run]
+        self.assertTrue(_without_folder(" ".join(page), "/t  <+&'/largemvc-1") == " ".join(want))
+        folder = self.tmp / "a  b&c+d'e"
+        folder.mkdir()
+        os.environ.update(TMPDIR=str(folder), TMP=str(folder))
+        html = self.model({"images": self.a, "texts": self.b}).report(title="Made up").html
+        folder.rmdir()
+        self.assertTrue(", from images in images.npy<" in html and ">model.safetensors<" in html)
+        self.assertFalse("d&#39;e" in html or "largemvc-" in html)
 
     def test_choose(self):
         figure = Path(self.work.name, "choose.svg")
@@ -461,6 +521,45 @@ class Ends(Case):
             answer = process.run(["version"], None)
         self.assertEqual((answer.status, answer.cancelled), (1, True))
         self.assertIn("largemvc", answer.output)
+
+    def test_exception_during_a_request(self):
+        """The late answer to a request that an exception ended is not the answer to the next request."""
+        m = self.model()
+        first, second = ([x[k:30:3] for x in (self.a, self.b)] for k in range(2))
+        want = m.predict(second)
+        self.assertFalse((m.predict(first) == want).any())
+
+        def late(*_):
+            raise TimeoutError("too late")
+
+        self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, late))
+        send = Process._send
+
+        def with_an_answer(process):
+            while b'"answer"' not in process._buffer:
+                process._buffer += os.read(process._child.stdout.fileno(), 1 << 18)
+            signal.raise_signal(signal.SIGALRM)
+
+        def within_a_line(process, request):
+            process._child.stdin.write(json.dumps(request).encode()[:9])
+            signal.raise_signal(signal.SIGALRM)
+
+        def after_a_line(process, request):
+            send(process, request)
+            signal.raise_signal(signal.SIGALRM)
+
+        with m.serve():
+            for name, patch in (("_event", with_an_answer), ("_send", within_a_line), ("_send", after_a_line)):
+                with self.subTest(patch.__name__):
+                    with mock.patch.object(Process, name, patch), self.assertRaisesRegex(TimeoutError, "too late"):
+                        m.predict(first)
+                    np.testing.assert_array_equal(m.predict(second), want)
+                    self.assertEqual(len(list(self.tmp.iterdir())), 1)
+        with Process() as process:
+            with mock.patch.object(Process, "_event", with_an_answer), self.assertRaises(TimeoutError):
+                process.run(["version"], None)
+            with self.assertRaisesRegex(RuntimeError, "start another one"):
+                process.run(["version"], None)
 
     def test_command_killed(self):
         with self.assertRaisesRegex(RuntimeError, r"signal 9"), Process() as process:
