@@ -541,3 +541,16 @@ func TestSumOfStart(t *testing.T) {
 		t.Errorf("%q and %q: %v", h, e, err)
 	}
 }
+
+// Lists that are read do not change those of a Config that was copied.
+func TestReadingConfigKeepsOthers(t *testing.T) {
+	first := Config{Known: []int{1, 2, 3}, StartLabels: []int{0, 1}}
+	second := first
+	if err := json.Unmarshal([]byte(`{"Known": [7, 8, 9], "StartLabels": [5]}`), &second); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(first.Known, []int{1, 2, 3}) || !slices.Equal(first.StartLabels, []int{0, 1}) ||
+		!slices.Equal(second.Known, []int{7, 8, 9}) || !slices.Equal(second.StartLabels, []int{5}) {
+		t.Errorf("%v %v, %v %v", first.Known, first.StartLabels, second.Known, second.StartLabels)
+	}
+}

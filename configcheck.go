@@ -2,7 +2,6 @@ package largemvc
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -189,18 +188,12 @@ func sameOnRanks(c *Config, views []View) ([]string, error) {
 		return nil, err
 	}
 	settings.Machine = machine.Options{}
-	text, err := json.Marshal(settings)
+	flat, err := flatSettings(settings)
 	if err != nil {
 		return nil, err
 	}
-	var tree map[string]any
-	if err := json.Unmarshal(text, &tree); err != nil {
-		return nil, err
-	}
-	flat := map[string]string{
-		"a path of the Checkpoint": fmt.Sprint(c.Checkpoint.Path != ""), "Known with labels": fmt.Sprint(c.Known != nil),
-	}
-	flatten("", tree, flat)
+	flat["a path of the Checkpoint"] = fmt.Sprint(c.Checkpoint.Path != "")
+	flat["Known with labels"] = fmt.Sprint(c.Known != nil)
 	for _, name := range slices.Sorted(maps.Keys(flat)) {
 		out = append(out, name+" is "+flat[name])
 	}

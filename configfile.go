@@ -1,14 +1,18 @@
 package largemvc
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/machine"
 )
 
 // plainConfig is a Config without its methods: what embeds it would have its MarshalJSON, and write nothing else.
@@ -139,6 +143,8 @@ func (c Config) MarshalJSON() ([]byte, error) {
 // the field.
 func (c *Config) UnmarshalJSON(text []byte) error {
 	in := configText{plainConfig: plainConfig(*c)}
+	// Lists are read into new memory: a Config that was copied has the same.
+	in.Known, in.StartLabels = slices.Clone(in.Known), slices.Clone(in.StartLabels)
 	if err := json.Unmarshal(text, &in); err != nil {
 		return err
 	}
@@ -296,6 +302,58 @@ func (t foreign) given(c *Config) error {
 		}
 	}
 	return nil
+}
+
+// sameSettings says which setting differs that must not change in a training.
+func sameSettings(was, is *Config) error {
+	var flat [2]map[string]string
+	for i, c := range []*Config{was, is} {
+		x, err := saveConfig(c)
+		if err != nil {
+			return err
+		}
+		for k, m := range was.modules() {
+			if m == nil { // not from this package: its type was compared
+				*[]*savedModule{&x.Represent, &x.Noise, &x.Anchor}[k] = savedModule{}
+			}
+		}
+		x.Epochs, x.Machine, x.Checkpoint, x.Tolerance, x.Patience = 0, machine.Options{}, Checkpoint{}, 0, 0
+		if flat[i], err = flatSettings(x); err != nil {
+			return err
+		}
+	}
+	for i, name := range moduleNames {
+		if a, b := was.modules()[i], is.modules()[i]; a != nil && moduleType(a) != moduleType(b) {
+			return fmt.Errorf("%s was %s and is %s now", name, moduleType(a), moduleType(b))
+		}
+	}
+	var changed []string
+	for _, name := range slices.Sorted(maps.Keys(flat[0])) {
+		if a, b := flat[0][name], flat[1][name]; a != b {
+			changed = append(changed, fmt.Sprintf("%s was %v and is %v now", name, a, cmp.Or(b, "gone")))
+		}
+	}
+	if changed != nil {
+		return errors.New(strings.Join(changed, ", "))
+	}
+	return nil
+}
+
+// flatSettings returns the settings by their paths. Numbers keep all their digits.
+func flatSettings(c *savedConfig) (map[string]string, error) {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return nil, err
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var tree map[string]any
+	if err := d.Decode(&tree); err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	flatten("", tree, out)
+	return out, nil
 }
 
 // flatten adds the leaves of a JSON object to a map, by their paths.

@@ -94,7 +94,16 @@ func copyData[T kernel.Float](views []mat.Matrix, present [][]bool) (*Data, erro
 			return nil, err
 		}
 	}
-	return newData(context.Background(), processes{}, x, present, nil)
+	return newData(context.Background(), processes{}, x, cloned(present), nil)
+}
+
+// cloned returns a copy of rows; nil of nil.
+func cloned(rows [][]bool) [][]bool {
+	out := slices.Clone(rows)
+	for i, row := range out {
+		out[i] = slices.Clone(row)
+	}
+	return out
 }
 
 // copyView returns a copy of the rows of a view's matrix, with zeros in absent rows. A custom At may panic.

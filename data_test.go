@@ -76,6 +76,7 @@ func TestNewData(t *testing.T) {
 		t.Fatal(err)
 	}
 	x.Set(0, 0, 100)
+	present[1][0] = true
 	row := make([]float64, 2)
 	for i, want := range [][]float64{{1, 2}, {0, 0}, {5, 6}} {
 		if data.double[0].X.Row(i, row); row[0] != want[0] || row[1] != want[1] {

@@ -74,8 +74,9 @@
 //	}
 //
 // A custom module is a type that implements Represent, Noise or Anchor with Gorgonia ops (examples/custommodule). It works with
-// restarts, early stop, checkpoints and prediction. A model file has its learnable nodes by their names; give Load and Resume a
-// module to receive them. A Represent module that is an Encoder trains an encoder of the views (examples/encoder).
+// restarts, early stop, checkpoints and prediction. A model file has its learnable nodes by their names; give Load a module to
+// receive them, and set one in the function of Resume. A Represent module that is an Encoder trains an encoder of the views
+// (examples/encoder).
 //
 // # Two levels
 //

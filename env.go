@@ -205,8 +205,9 @@ func (e Env) claim() error {
 // H and E enter the first layer alone, as H·R and as Z_v = (X_v − E_v)·P_vᵀ. Rows of absent views are ignored. A Predictor begins
 // at H = 0 and E = 0 with new samples, and with the training samples too.
 type StartPoint struct {
-	// Anchors are the first anchors P_v of each view (m×d_v); required. A Fit with Epochs: None, Preprocess: None and
-	// Neighborhood.Neighbors: None computes them from an initial clustering: Predictor.Anchors(0, v), which Clustering embeds.
+	// Anchors are the first anchors P_v of each view (m×d_v). Build requires them. In Config.Start, nil means the anchors of the
+	// initial clustering. A Fit with Epochs: None, Preprocess: None and Neighborhood.Neighbors: None computes them from an
+	// initial clustering: Predictor.Anchors(0, v), which Clustering embeds.
 	Anchors []mat.Matrix
 	H       mat.Matrix   // representation (n×m); nil means zero
 	E       []mat.Matrix // noise E_v of each view (n×d_v); nil means zero

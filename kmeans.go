@@ -16,8 +16,8 @@ import (
 // KMeansConfig has the settings of KMeans. Clusters is required; other zero values stand for defaults.
 type KMeansConfig struct {
 	Clusters int     // c, number of clusters, 1 to the number of rows
-	Starts   int     // number of k-means++ starts; the one of the lowest inertia is kept; default 10
-	MaxIter  int     // most iterations of a start; default 300
+	Starts   int     // number of k-means++ starts; KMeans keeps the one of the lowest inertia; default 10
+	MaxIter  int     // most iterations of a start, and above 5,000 rows also of the iterations on all rows; default 300
 	Tol      float64 // stops at Σ‖centroid shift‖² ≤ Tol·(mean column variance); default 1e-4; negative: if no label changes
 	Seed     uint64  // seed of the starts; the same data and seed give the same bits
 	Workers  int     // number of goroutines, which do not change the result; default GOMAXPROCS
@@ -33,7 +33,7 @@ type KMeansResult struct {
 	Iterations int        // iterations of the start that was kept, those on a sample of the rows included
 	Repaired   int        // number of times that an empty cluster got the row farthest from its centroid
 	Found      int        // number of clusters; fewer than Clusters if there are fewer distinct rows
-	Converged  bool       // whether the start that was kept ended before MaxIter
+	Converged  bool       // whether the last iterations of the start that was kept ended by Tol, or because no label changed
 
 	nearest *kmeans.Assigner[float64]
 }
@@ -46,9 +46,9 @@ func (r *KMeansResult) String() string {
 
 // KMeans clusters the rows of x (n×d) by k-means: Lloyd's algorithm from greedy k-means++ starts (S. Lloyd, IEEE Trans. Inf.
 // Theory 28, 1982; D. Arthur and S. Vassilvitskii, SODA 2007). It keeps the start of the lowest inertia Σ_i ‖x_i −
-// c_label(i)‖². Above 5,000 rows the starts run on a sample of 2,048 to 10,000 rows, and the best one continues on all rows
-// for at most 70 iterations. On the way centroids move from clusters of a few outliers to clusters whose division lowers the
-// inertia more. Full runs all starts on all rows instead.
+// c_label(i)‖². Above 5,000 rows the starts run on a sample of 2,048 to 10,000 rows, or 20 rows for each cluster if that is
+// more. The best start continues on all rows for at most 70 iterations. On the way centroids move from clusters of a few
+// outliers to clusters whose division lowers the inertia more. Full runs all starts on all rows instead.
 //
 // Each row gets the label of the nearest centroid, the lowest label among equal distances. With fewer distinct rows than
 // clusters, Found is lower than Clusters.

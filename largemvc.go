@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/largemvc/largemvc/internal/ranks"
-	"github.com/largemvc/largemvc/internal/train"
 	"github.com/largemvc/largemvc/machine"
 )
 
@@ -87,11 +86,12 @@ func together(
 // finished returns its result again.
 //
 // change, if not nil, may set the fields Known, Progress, ExtraLoss, Machine, Checkpoint, Tolerance and Patience, and without
-// restarts Epochs. Known is not in the file, nor are Start.H and Start.E: give them again. More Epochs continue a finished
-// training; after an early stop this requires a Tolerance and Patience that would not have stopped it. ExtraLoss must be set if
-// and only if the training had one; Resume cannot check that it is the same. Fields that change sets to 0 get their defaults. Any
-// other change is an error. So are views that differ from the views of the training (before Machine.Overwrite). If the file is
-// truncated, changed, not a checkpoint or of a later version, Resume returns an error of package saved, for errors.Is.
+// restarts Epochs. The file lacks Known, Start.H, Start.E, ExtraLoss and custom modules. If the training had them, set them again
+// in change. An ExtraLoss that the training did not have is an error; Resume cannot check that an ExtraLoss is the same. More
+// Epochs continue a finished training; after an early stop this requires a Tolerance and Patience that would not have stopped it.
+// Fields that change sets to 0 get their defaults. Any other change is an error. So are views that differ from the views of the
+// training (before Machine.Overwrite). If the file is truncated, changed, not a checkpoint or of a later version, Resume returns
+// an error of package saved, for errors.Is.
 func Resume(ctx context.Context, views []View, path string, change func(*Config)) (*Clustering, error) {
 	if err := checkContext(ctx); err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func Resume(ctx context.Context, views []View, path string, change func(*Config)
 	saved, err := readResumed(path)
 	config := Config{}.WithDefaults() // finds the other ranks alone, where there is no state
 	if err == nil {
-		config = *saved.config
+		config = saved.copied()
 	}
 	config.Checkpoint.Path = path
 	if change != nil {
@@ -115,12 +115,12 @@ func Resume(ctx context.Context, views []View, path string, change func(*Config)
 
 // resume is Resume from a state that was read.
 func resume(ctx context.Context, with processes, views []View, path string, config Config, saved *resumed) (*Clustering, error) {
-	if err := saved.allows(&config); err != nil {
-		return nil, fmt.Errorf("largemvc: resuming from %s: %w", path, err)
+	full, err := saved.allows(&config)
+	if err == nil {
+		err = saved.extend(full)
 	}
-	if s := &saved.state; s.Current == nil && s.Best != nil && config.Restarts == 1 && s.Best.Status == train.EpochLimit &&
-		saved.config.Epochs < config.Epochs {
-		saved.state = train.State{Next: s.Best.Restart, Current: s.Best}
+	if err != nil {
+		return nil, fmt.Errorf("largemvc: resuming from %s: %w", path, err)
 	}
 	return fit(ctx, with, views, config, saved)
 }

@@ -32,8 +32,8 @@ type Predictor struct {
 	Sizes    []int // number of training samples in each cluster
 
 	P     []*mat.Dense // anchors of the last layer for each input (m×columns of the input)
-	Theta []float64    // θ of each layer
-	Rho   [][]float64  // ρ of each layer and input, with the scale applied; nil without noise module
+	Theta []float64    // θ of each layer; nil unless Config.Represent is a *SoftThreshold
+	Rho   [][]float64  // ρ of each layer and input, with the scale applied; nil unless Config.Noise is a *RowShrink
 
 	Loss     []float64   // loss before each step and after the last step, extra loss included
 	ViewLoss [][]float64 // reconstruction loss of each input, for each entry of Loss
@@ -183,9 +183,9 @@ func (p *Predictor) WithMachine(o machine.Options) *Predictor {
 	return &out
 }
 
-// WithResults returns the predictor with an Assign and an AssignRows that also set the fields H and Trust of Assignments, if h
-// and trust are set. Both predictors share all else. So one pass over the rows gives all results. With trust they return the
-// errors of ViewTrust too.
+// WithResults returns the predictor with an Assign and an AssignRows that also set Assignments.H if h is true, and
+// Assignments.Trust if trust is true. So one pass over the rows gives all results. With trust they return the errors of ViewTrust
+// too. Both predictors share all else.
 func (p *Predictor) WithResults(h, trust bool) *Predictor {
 	if p == nil {
 		return nil
@@ -241,10 +241,10 @@ func (p *Predictor) Anchors(l, input int) *mat.Dense {
 	return p.anchors[l][input]
 }
 
-// R returns the m×m matrix R of the Represent module, in new memory.
+// R returns the m×m matrix R of the Represent module, in new memory; nil unless that is a *SoftThreshold.
 func (p *Predictor) R() *mat.Dense { return p.square(p.r) }
 
-// U returns the m×m matrix U of the Represent module, in new memory.
+// U returns the m×m matrix U of the Represent module, in new memory; nil unless that is a *SoftThreshold.
 func (p *Predictor) U() *mat.Dense { return p.square(p.u) }
 
 func (p *Predictor) square(x []float64) *mat.Dense {

@@ -1,18 +1,15 @@
 package largemvc
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"gonum.org/v1/gonum/mat"
@@ -21,12 +18,12 @@ import (
 	"github.com/largemvc/largemvc/internal/file"
 	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/meter"
+	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/safetensors"
 	"github.com/largemvc/largemvc/internal/smooth"
 	"github.com/largemvc/largemvc/internal/train"
 	"github.com/largemvc/largemvc/internal/view"
-	"github.com/largemvc/largemvc/machine"
 )
 
 // resumed is the state of a fit, as read from a file.
@@ -60,21 +57,57 @@ func (s *resumed) runs() (out []*train.Run) {
 	return out
 }
 
-// allows says whether a training can be continued with a configuration.
-func (s *resumed) allows(c *Config) error {
+// copied returns a copy of the configuration of the training: changes of what its pointers and slices hold are then seen, too.
+func (s *resumed) copied() Config {
+	c := *s.config
+	c.Represent, c.Noise, c.Anchor = copied(c.Represent), copied(c.Noise), copied(c.Anchor)
+	c.StartLabels, c.Start.Anchors = slices.Clone(c.StartLabels), slices.Clone(c.Start.Anchors)
+	for v, p := range c.Start.Anchors {
+		c.Start.Anchors[v] = mat.DenseCopyOf(p)
+	}
+	return c
+}
+
+// extend lets a finished training without restarts go on to more epochs. It returns an error if its early stop would end it
+// again where it has ended.
+func (s *resumed) extend(c *Config) error {
+	best := s.state.Best
+	if s.state.Current != nil || best == nil || c.Restarts != 1 || c.Epochs <= best.Epochs {
+		return nil
+	}
+	switch best.Status {
+	case train.EpochLimit:
+	case train.Converged:
+		if !best.StopsEarly(c.Tolerance, c.Patience) {
+			break
+		}
+		if c.Epochs == s.config.Epochs {
+			return nil // nothing new is asked for
+		}
+		return fmt.Errorf("the training has stopped early after %d epochs, and Tolerance %g with Patience %d would stop it "+
+			"there again: change them too, or leave Epochs at %d", best.Epochs, c.Tolerance, c.Patience, s.config.Epochs)
+	default:
+		return nil
+	}
+	s.state = train.State{Next: best.Restart, Current: best}
+	return nil
+}
+
+// allows says whether a training can be continued with a configuration, and returns it with its defaults.
+func (s *resumed) allows(c *Config) (*Config, error) {
 	if err := s.foreign.given(c); err != nil {
-		return err
+		return nil, err
 	}
 	if s.fit.ExtraLoss && c.ExtraLoss == nil {
-		return errors.New("the training had an ExtraLoss: give it again")
+		return nil, errors.New("the training had an ExtraLoss: give it again")
 	}
 	if !s.fit.ExtraLoss && c.ExtraLoss != nil {
-		return errors.New("the training had no ExtraLoss: leave it out")
+		return nil, errors.New("the training had no ExtraLoss: leave it out")
 	}
 	full := c.WithDefaults()
 	full.forSamples(s.fit.Samples)
 	adaptNeighbors(&full, c, s.fit.Samples)
-	if was := &s.config.Neighborhood; c.Neighborhood.Exact == 0 { // the default, by all samples if some were drawn
+	if was := &s.config.Neighborhood; c.Neighborhood.Exact == 0 { // the default, by all samples: see sameSearch
 		full.Neighborhood.Exact = was.Exact
 	}
 	if c.Neighborhood.Steps == 0 {
@@ -82,59 +115,31 @@ func (s *resumed) allows(c *Config) error {
 	}
 	c = &full
 	if c.Epochs != s.config.Epochs && c.Restarts > 1 {
-		return fmt.Errorf("with restarts Config.Epochs cannot change: it was %d and is %d now", s.config.Epochs, c.Epochs)
+		return nil, fmt.Errorf("with restarts Config.Epochs cannot change: it was %d and is %d now", s.config.Epochs, c.Epochs)
 	}
 	if c.Epochs < s.config.Epochs {
-		return fmt.Errorf("Config.Epochs can only grow: it was %d and is %d now", s.config.Epochs, c.Epochs)
+		return nil, fmt.Errorf("Config.Epochs can only grow: it was %d and is %d now", s.config.Epochs, c.Epochs)
 	}
 	if err := sameSettings(s.config, c); err != nil {
-		return err
+		return nil, err
 	}
-	same := slices.EqualFunc(s.config.Start.Anchors, c.Start.Anchors, func(a, b mat.Matrix) bool { return mat.Equal(a, b) })
+	same := slices.EqualFunc(s.config.Start.Anchors, c.Start.Anchors, func(a, b mat.Matrix) bool {
+		return !parallel.Nil(b) && mat.Equal(a, b)
+	})
 	if !same || !slices.Equal(s.config.StartLabels, c.StartLabels) {
-		return errors.New("Config.StartLabels and Config.Start.Anchors cannot change")
+		return nil, errors.New("Config.StartLabels and Config.Start.Anchors cannot change")
 	}
-	return nil
+	return c, nil
 }
 
-// sameSettings says which setting differs that must not change in a training.
-func sameSettings(was, is *Config) error {
-	var flat [2]map[string]string
-	for i, c := range []*Config{was, is} {
-		x, err := saveConfig(c)
-		if err != nil {
-			return err
-		}
-		for k, m := range was.modules() {
-			if m == nil { // not from this package: its type was compared
-				*[]*savedModule{&x.Represent, &x.Noise, &x.Anchor}[k] = savedModule{}
-			}
-		}
-		x.Epochs, x.Machine, x.Checkpoint, x.Tolerance, x.Patience = 0, machine.Options{}, Checkpoint{}, 0, 0
-		text, err := json.Marshal(x)
-		if err != nil {
-			return err
-		}
-		var tree map[string]any
-		if err := json.Unmarshal(text, &tree); err != nil {
-			return err
-		}
-		flat[i] = map[string]string{}
-		flatten("", tree, flat[i])
+// sameSearch compares the settings whose defaults depend on the number of all samples. c has them filled in.
+func (s *resumed) sameSearch(c *Config) error {
+	was, is := s.config.Neighborhood, c.Neighborhood
+	if was.Steps != is.Steps {
+		return fmt.Errorf("Neighborhood.Steps was %d and is %d now", was.Steps, is.Steps)
 	}
-	for i, name := range moduleNames {
-		if a, b := was.modules()[i], is.modules()[i]; a != nil && moduleType(a) != moduleType(b) {
-			return fmt.Errorf("%s was %s and is %s now", name, moduleType(a), moduleType(b))
-		}
-	}
-	var changed []string
-	for _, name := range slices.Sorted(maps.Keys(flat[0])) {
-		if a, b := flat[0][name], flat[1][name]; a != b {
-			changed = append(changed, fmt.Sprintf("%s was %v and is %v now", name, a, cmp.Or(b, "gone")))
-		}
-	}
-	if changed != nil {
-		return errors.New(strings.Join(changed, ", "))
+	if was.Exact != is.Exact {
+		return fmt.Errorf("Neighborhood.Exact was %d and is %d now", was.Exact, is.Exact)
 	}
 	return nil
 }
@@ -244,6 +249,9 @@ func newSaver(ctx context.Context, with processes, views []view.View, c *Config,
 			whole[v].Rows = group.Total(whole[v].Rows)
 		}
 		if err := from.fit.Matches(whole, sum); err != nil {
+			return nil, fmt.Errorf("largemvc: resuming: %w", err)
+		}
+		if err := from.sameSearch(c); err != nil {
 			return nil, fmt.Errorf("largemvc: resuming: %w", err)
 		}
 		if from.fit.Known != sumOfKnown(c) {

@@ -119,6 +119,10 @@ func joinRanks(c *Config, group *ranks.Group, n int, views []View, goesOn bool) 
 	// Each rank keeps the start labels of its samples, unless it gets all samples.
 	switch {
 	case goesOn && !sized.searched(all) && !c.samples(all) && c.StartLabels != nil:
+		if len(c.StartLabels) != all {
+			return fmt.Errorf("largemvc: resuming: the views of all ranks have %d samples, the training had %d", all,
+				len(c.StartLabels))
+		}
 		c.StartLabels = c.StartLabels[group.First() : group.First()+n]
 	case goesOn:
 	case sized.searched(all):

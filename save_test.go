@@ -514,3 +514,75 @@ func TestInconsistentSmoothing(t *testing.T) {
 		}
 	}
 }
+
+// A finished training goes on to more epochs also if the function sets a whole Config, whose other fields are 0 for defaults.
+func TestResumeToMoreEpochsFromDefaults(t *testing.T) {
+	views, _ := blobViews(80, 3, 0.8, 31, 8, 5)
+	config := Config{Clusters: 3, Epochs: 12, NoStructure: true, Checkpoint: Checkpoint{Path: filepath.Join(t.TempDir(), "x")}}
+	mustFit(t, views, config)
+	longer := config
+	longer.Checkpoint, longer.Epochs = Checkpoint{}, 17
+	want := mustFit(t, views, longer)
+	sameResult(t, want, mustResume(t, views, config.Checkpoint.Path, func(c *Config) { *c = longer }))
+	longer.Epochs = 0 // the default, 30
+	got := mustResume(t, views, config.Checkpoint.Path, func(c *Config) { *c = longer })
+	sameResult(t, mustFit(t, views, longer), got)
+	if got.Epochs != 30 {
+		t.Errorf("%d epochs, want 30", got.Epochs)
+	}
+}
+
+// A training that stopped early goes on only if its early stop changes; more epochs alone are an error.
+func TestResumeAfterEarlyStop(t *testing.T) {
+	views, _ := blobViews(90, 3, 0.8, 30, 9, 5)
+	config := paper(Config{Clusters: 3, Epochs: 20, Tolerance: 0.99, Patience: 3})
+	config.Checkpoint.Path = filepath.Join(t.TempDir(), "x")
+	early := mustFit(t, views, config)
+	if early.Status != Converged || early.Epochs >= 20 {
+		t.Fatalf("%v after %d epochs", early.Status, early.Epochs)
+	}
+	_, err := Resume(t.Context(), views, config.Checkpoint.Path, func(c *Config) { c.Epochs = 25 })
+	if err == nil || !strings.Contains(err.Error(), "Tolerance 0.99 with Patience 3 would stop it there again") {
+		t.Errorf("more epochs: %v", err)
+	}
+	sameResult(t, early, mustResume(t, views, config.Checkpoint.Path, nil))
+	config.Tolerance, config.Patience = 0, 0
+	got := mustResume(t, views, config.Checkpoint.Path, func(c *Config) {
+		c.Tolerance, c.Patience, c.Checkpoint.Path = 0, 0, ""
+	})
+	config.Checkpoint.Path = ""
+	sameResult(t, mustFit(t, views, config), got)
+}
+
+// Changes behind pointers, in slices, and of fields whose defaults depend on the samples are seen, too.
+func TestResumeSeesEveryChange(t *testing.T) {
+	views, labels := blobViews(60, 3, 0.8, 31, 8, 5)
+	stop := func(c Config) string { return killed(t, views, c, 0, 3) }
+	modules := stop(Config{
+		Clusters: 3, Seed: 1 << 60, Epochs: 6, Checkpoint: Checkpoint{Every: 1}, Noise: &RowShrink{Scale: []float64{1, 1}},
+	})
+	steps := stop(Config{Clusters: 3, Epochs: 6, Checkpoint: Checkpoint{Every: 1}, Neighborhood: Neighborhood{Steps: 3}})
+	given := stop(paper(Config{Clusters: 3, Epochs: 6, Checkpoint: Checkpoint{Every: 1}, StartLabels: labels}))
+	x, y := slices.Repeat([]float64{0.5}, 24), slices.Repeat([]float64{0.1}, 15)
+	p := []mat.Matrix{mat.NewDense(3, 8, x), mat.NewDense(3, 5, y)}
+	anchors := stop(paper(Config{Clusters: 3, Epochs: 6, Checkpoint: Checkpoint{Every: 1}, Start: StartPoint{Anchors: p}}))
+	for _, x := range []struct {
+		path, want string
+		change     func(*Config)
+	}{
+		{modules, "OneSided", func(c *Config) { c.Represent.(*SoftThreshold).OneSided = true }},
+		{modules, "Scale", func(c *Config) { c.Noise.(*RowShrink).Scale[0] = 2 }},
+		{modules, "Seed was 1152921504606846976 and is 1152921504606846977 now", func(c *Config) { c.Seed++ }},
+		{steps, "Neighborhood.Steps was 3 and is 6 now", func(c *Config) { c.Neighborhood = Neighborhood{} }},
+		{given, "StartLabels", func(c *Config) { c.StartLabels[0] = (c.StartLabels[0] + 1) % 3 }},
+		{anchors, "Start.Anchors", func(c *Config) { c.Start.Anchors[1] = nil }},
+		{anchors, "Start.Anchors", func(c *Config) { c.Start.Anchors[1].(*mat.Dense).Set(0, 0, 7) }},
+	} {
+		if c, err := Resume(context.Background(), views, x.path, x.change); c != nil || err == nil ||
+			!strings.Contains(err.Error(), x.want) {
+			t.Errorf("want %q: %v, %v", x.want, c, err)
+		}
+	}
+	mustResume(t, views, modules, nil)
+	mustResume(t, views, anchors, nil)
+}

@@ -7,10 +7,12 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/largemvc/largemvc/comm"
 	"github.com/largemvc/largemvc/internal/cluster"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/kmeans"
@@ -554,4 +556,29 @@ func TestFitFromStart(t *testing.T) {
 	labels := c
 	labels.Start.Anchors, labels.StartLabels = nil, slices.Repeat([]int{0, 1, 2, 2}, 10)
 	mustFit(t, views, labels)
+}
+
+// Ranks whose views have more samples than the training get an error, also if the training had labels of its own.
+func TestResumeOnRanksWithMoreSamples(t *testing.T) {
+	const n = 2060
+	views, labels := blobViews(n, 3, 0.8, 31, 8, 5)
+	some := windows(views, 0, n-1)
+	config := paper(Config{Clusters: 3, Epochs: 6, Checkpoint: Checkpoint{Every: 1}, StartLabels: labels[:n-1]})
+	path := killed(t, some, config, 0, 3)
+	errs := make([]error, 2)
+	var wg sync.WaitGroup
+	for r, world := range comm.Local(2) {
+		wg.Go(func() {
+			lo, hi, err := comm.Share(n, r, 2)
+			if errs[r] = err; err == nil {
+				_, errs[r] = Resume(t.Context(), windows(views, lo, hi), path, func(c *Config) { c.Machine.Comm = world })
+			}
+		})
+	}
+	wg.Wait()
+	for r, err := range errs {
+		if err == nil || !strings.Contains(err.Error(), "2060 samples, the training had 2059") {
+			t.Errorf("rank %d: %v", r, err)
+		}
+	}
 }

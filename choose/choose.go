@@ -110,15 +110,17 @@ func (c *Choices) String() string {
 
 // Clusters fits a range of numbers of clusters, each with several seeds, and computes indices that need no classes. Every fit
 // has the settings in config, except for Clusters, Seed, Known, Neighborhood.KnownWeight, Checkpoint and Machine.Overwrite, and
-// only the first fit of a number judges the structure. A HeldOutWeight of 0 means largemvc.None here, because with that term the
-// loss is a worse guide: on nine public sets of 4 to 10 classes it was lowest at the number of classes on two, without the term
-// on four.
+// only the first fit of a number judges the structure. Two defaults differ from Fit:
+//
+//   - Neighbors of 0 means 10 for all numbers of clusters, also where Fit takes fewer.
+//   - HeldOutWeight of 0 means largemvc.None, because with that term the loss is a worse guide: on nine public sets of 4 to 10
+//     classes it was lowest at the number of classes on two, without the term on four.
 //
 // The indices compare the labels with the preprocessed views side by side. They do not use H, whose columns differ between
 // numbers of anchors. An absent row counts as the mean of its view.
 //
 // If ctx is cancelled, Clusters returns the results so far and the context's error. A configuration or views that Fit would
-// refuse, for any of the numbers, are an error before the first fit.
+// refuse, for any of the numbers, are an error before the first fit. So is Machine.Comm.
 func Clusters(ctx context.Context, views []largemvc.View, config largemvc.Config, choose Config) (*Choices, error) {
 	if err := named(parallel.CheckContext(ctx)); err != nil {
 		return nil, err

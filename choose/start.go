@@ -49,6 +49,9 @@ type Starts struct {
 
 // String says which start is chosen, and why.
 func (s *Starts) String() string {
+	if s == nil || s.Chosen < 0 || s.Chosen >= len(s.Candidates) {
+		return "no initial clusterings were compared"
+	}
 	var text string
 	for i, c := range s.Candidates {
 		if i > 0 {
@@ -74,7 +77,7 @@ type starter struct {
 // Start compares three initial clusterings and returns the configuration with the chosen one:
 //
 //   - the default: k-means of the smoothed views, in both standardisations;
-//   - the same with PreprocessSample alone, unless config has a Preprocess of its own;
+//   - the same with PreprocessSample alone, if Preprocess is PreprocessBoth, its default;
 //   - k-means of the standardised views side by side, without neighbours.
 //
 // The default favours clusters of equal sizes. So another start is chosen only if its clusters are clearly less even, and about
@@ -82,8 +85,8 @@ type starter struct {
 // where classes are of very different sizes: docs/expect.md has figures. It takes 2.5 times as long as the default's start, and
 // about nine times where another start is a candidate, whose stability is measured.
 //
-// The configuration needs neighbours, and must have neither StartLabels nor Start.Anchors, FitSamples or Machine.Comm. If ctx
-// ends, Start returns its error. Equal seeds and data give equal bits.
+// The configuration needs neighbours. StartLabels, Start.Anchors, FitSamples and Machine.Comm must not be set. If ctx ends, Start
+// returns its error. Equal seeds and data give equal bits.
 func Start(ctx context.Context, views []largemvc.View, config largemvc.Config) (largemvc.Config, *Starts, error) {
 	out := config
 	if err := named(parallel.CheckContext(ctx)); err != nil {

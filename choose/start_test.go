@@ -110,6 +110,9 @@ func TestStartErrors(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
+	if text := new(Starts).String(); text != "no initial clusterings were compared" {
+		t.Error(text)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, _, err := Start(ctx, views, largemvc.Config{Clusters: 2}); err != context.Canceled {

@@ -25,7 +25,7 @@ func Unit(n int) int { return max(1024, parallel.ChunkRows(n, parallel.MaxChunk)
 // pieces than ranks are an error.
 func Share(n, rank, size int) (lo, hi int, err error) {
 	if n < 1 || size < 1 || rank < 0 || rank >= size {
-		return 0, 0, fmt.Errorf("comm: rank %d of %d with %d samples", rank, size, n)
+		return 0, 0, fmt.Errorf("comm: rank %d of %d with %d samples: want ranks from 0 on, and at least 1 sample", rank, size, n)
 	}
 	unit := Unit(n)
 	pieces := (n + unit - 1) / unit

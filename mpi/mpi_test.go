@@ -118,7 +118,24 @@ func beRank(what string) error {
 		time.Sleep(time.Minute)
 	}
 	fmt.Printf("rank %d of %d: %x by %v\n", w.Rank(), w.Size(), sha256.Sum256(append(want, x...)), w)
+	if err := w.Close(); err != nil {
+		return err
+	}
+	if err := w.Broadcast(ctx, 0, x); !errors.Is(err, errClosed) {
+		return fmt.Errorf("a message after Close: %w", err)
+	}
 	return w.Close()
+}
+
+// TestNotOpen: a World that Init has not made sends nothing, and does not wait.
+func TestNotOpen(t *testing.T) {
+	w := &World{size: 1}
+	if err := w.AllGather(t.Context(), []byte{1}, []int{1}, []byte{0}); !errors.Is(err, errClosed) {
+		t.Errorf("AllGather: %v", err)
+	}
+	if err := w.Close(); !errors.Is(err, errClosed) {
+		t.Errorf("Close: %v", err)
+	}
 }
 
 func recovered() (yes bool) {

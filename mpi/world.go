@@ -59,21 +59,23 @@ func Init() (*World, error) {
 			f()
 		}
 	}()
-	w.do(func() { err = w.begin() })
-	if err != nil {
+	if err := w.do(w.begin); err != nil {
 		return nil, err
 	}
 	return w, nil
 }
 
-// do runs f on the thread of MPI.
-func (w *World) do(f func()) {
-	done := make(chan struct{})
-	w.calls <- func() {
-		defer close(done)
-		f()
+// errClosed is the error of a World that Init has not made, or that was closed.
+var errClosed = errors.New("mpi: the World is not open: Init opens it, and Close ends it")
+
+// do runs f on the thread of MPI and returns its error.
+func (w *World) do(f func() error) error {
+	if w.calls == nil || w.over.Load() {
+		return errClosed
 	}
-	<-done
+	done := make(chan error)
+	w.calls <- func() { done <- f() }
+	return <-done
 }
 
 func (w *World) begin() error {
@@ -137,15 +139,13 @@ func (w *World) AllGather(ctx context.Context, mine []byte, sizes []int, all []b
 	if len(mine) > 0 && &all[at] != &mine[0] {
 		copy(all[at:], mine)
 	}
-	var err error
-	w.do(func() {
+	return w.do(func() error {
 		code, _, _ := purego.SyscallN(
 			w.lib.allgatherv, w.lib.inPlace, 0, w.lib.bytes, uintptr(unsafe.Pointer(&all[0])),
 			uintptr(unsafe.Pointer(&counts[0])), uintptr(unsafe.Pointer(&places[0])), w.lib.bytes, w.lib.world,
 		)
-		err = w.lib.check("MPI_Allgatherv", code)
+		return w.lib.check("MPI_Allgatherv", code)
 	})
-	return err
 }
 
 // broadcastParts does the work of AllGather rank by rank.
@@ -188,17 +188,15 @@ func (w *World) AllToAll(ctx context.Context, mine []byte, to []int, all []byte,
 	if received == 0 {
 		all = none[:]
 	}
-	var err error
-	w.do(func() {
+	return w.do(func() error {
 		code, _, _ := purego.SyscallN(
 			w.lib.alltoallv,
 			uintptr(unsafe.Pointer(&mine[0])), uintptr(unsafe.Pointer(&toCounts[0])), uintptr(unsafe.Pointer(&toPlaces[0])),
 			w.lib.bytes, uintptr(unsafe.Pointer(&all[0])), uintptr(unsafe.Pointer(&fromCounts[0])),
 			uintptr(unsafe.Pointer(&fromPlaces[0])), w.lib.bytes, w.lib.world,
 		)
-		err = w.lib.check("MPI_Alltoallv", code)
+		return w.lib.check("MPI_Alltoallv", code)
 	})
-	return err
 }
 
 // Broadcast copies the bytes of the root to all ranks.
@@ -211,12 +209,11 @@ func (w *World) Broadcast(ctx context.Context, root int, x []byte) error {
 	}
 	for len(x) > 0 {
 		part := x[:min(len(x), most)]
-		var err error
-		w.do(func() {
+		err := w.do(func() error {
 			code, _, _ := purego.SyscallN(
 				w.lib.bcast, uintptr(unsafe.Pointer(&part[0])), uintptr(len(part)), w.lib.bytes, uintptr(root), w.lib.world,
 			)
-			err = w.lib.check("MPI_Bcast", code)
+			return w.lib.check("MPI_Bcast", code)
 		})
 		if err != nil {
 			return err
@@ -252,12 +249,14 @@ func (w *World) Abort(error) {
 // Close ends MPI in this process, which cannot use it again. All ranks call Close, and it waits for all of them.
 func (w *World) Close() error {
 	w.once.Do(func() {
-		w.do(func() {
+		w.ended = w.do(func() error {
 			code, _, _ := purego.SyscallN(w.lib.finalize)
-			w.ended = w.lib.check("MPI_Finalize", code)
+			return w.lib.check("MPI_Finalize", code)
 		})
 		w.over.Store(true)
-		close(w.calls)
+		if w.calls != nil {
+			close(w.calls)
+		}
 	})
 	return w.ended
 }

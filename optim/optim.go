@@ -27,7 +27,7 @@ type Options struct {
 	Solver func() gorgonia.Solver `json:"-"`
 }
 
-// Published returns the settings of the code that the authors of LargeMvC-Net published. It keeps θ at 0.01 and ρ at 0.001.
+// Published returns the settings of the code that the authors of LargeMvC-Net published. They keep θ at 0.01 and ρ at 0.001.
 func Published() Options {
 	return Options{LearningRate: 0.05, Beta1: 0.9, Beta2: 0.92, Epsilon: 0.01, WeightDecay: 0.15, Plateau: 15, Factor: 0.3}
 }

@@ -34,13 +34,15 @@
 //   - Features are split in two halves at random, and so are at most 2,000 samples (at least 600 if views are wide).
 //   - For each half of the features, each half of the samples is clustered without these features, by the method of the initial
 //     clustering. Its clusters label the other half of the samples.
-//   - Each of these clusters gets the number of the cluster of the fit with which it shares most samples. If it shares less than
-//     half of the samples that are in either, the cluster is not found again. Its features are not tested.
+//   - These clusters are paired with the clusters of the fit, one to one, such that most samples are in both clusters of a pair.
+//     If a pair shares less than half of the samples that are in either, the cluster of the fit is not found again. Its features
+//     are not tested.
 //   - The feature's ranks in the cluster are compared with those in all other samples (a rank test, stratified by the halves of
 //     the samples, with the Pearson distribution of type III).
 //
 // The procedure of Benjamini and Hochberg selects tests at 5 %. At most 5 % of the selected tests are expected to be false, and
 // in noise at most 5 % of the fits have any. This holds for features that are independent of each other within the clusters.
+// Of the selected features, the page shows those with an effect of at least 0.5 standard deviations.
 // Without the halves of the features the test is wrong, also in new samples: they get their labels by the same features that are
 // tested.
 //

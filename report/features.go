@@ -84,7 +84,7 @@ func Features(ctx context.Context, c *largemvc.Clustering, o Options) (*Importan
 	if o.Views == nil {
 		return nil, errors.New("report: Options.Views is empty: features are found in the values of the views")
 	}
-	if err := o.complete(r.samples(), len(r.dims)); err != nil {
+	if err := o.complete(r.samples(), r.dims); err != nil {
 		return nil, err
 	}
 	if err := o.checkValues(ctx, r); err != nil {
@@ -251,7 +251,7 @@ func (s *search) cluster(ctx context.Context) error {
 	})
 }
 
-// named gives each held-out cluster the number of the cluster that shares most of its samples.
+// named gives each held-out cluster the number of its cluster of the fit, by the one-to-one matching of the most samples.
 func named(placed *structure.Placed, labels []int, clusters int) (*heldOut, error) {
 	var mine, theirs []int
 	for i, k := range placed.Labels {

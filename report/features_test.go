@@ -146,7 +146,7 @@ func searchOf(t *testing.T, c *largemvc.Clustering, o Options) *search {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := o.complete(len(c.Labels), len(o.Views)); err != nil {
+	if err := o.complete(len(c.Labels), r.dims); err != nil {
 		t.Fatal(err)
 	}
 	out := &Importance{Clusters: make([]ClusterSupport, r.clusters()), Views: make([]ViewSupport, len(o.Views))}

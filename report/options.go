@@ -52,8 +52,8 @@ type Fact struct{ Name, Value string }
 // DefaultPoints is the number of samples up to which the map shows all of them, if Options.Points is 0.
 const DefaultPoints = 10_000
 
-// complete fills in the defaults and checks the options against n samples and the number of views.
-func (o *Options) complete(n, views int) error {
+// complete fills in the defaults and checks the options against n samples and the number of features of each view.
+func (o *Options) complete(n int, dims []int) error {
 	if o.Points == 0 {
 		o.Points = DefaultPoints
 	}
@@ -69,21 +69,22 @@ func (o *Options) complete(n, views int) error {
 	if o.Progress == nil {
 		o.Progress = func(string, int, int) error { return nil }
 	}
-	if err := o.check(n, views); err != nil {
+	if err := o.check(n, dims); err != nil {
 		return err
 	}
 	return o.completeClasses(n)
 }
 
-// check reports whether the lists have the lengths for n samples and the number of views.
-func (o *Options) check(n, views int) error {
+// check reports whether the lists have the lengths for n samples and the views, and the views their features.
+func (o *Options) check(n int, dims []int) error {
+	views := len(dims)
 	if o.IDs != nil && len(o.IDs) != n {
 		return wrongLength("IDs", len(o.IDs), n, "sample")
 	}
 	if o.Views != nil && len(o.Views) != views {
 		return wrongLength("Views", len(o.Views), views, "view of the clustering")
 	}
-	if err := o.checkViews(n); err != nil {
+	if err := o.checkViews(n, dims); err != nil {
 		return err
 	}
 	if o.Trust != nil && len(o.Trust) != views {
@@ -104,7 +105,7 @@ func wrongLength(field string, have, want int, of string) error {
 	return fmt.Errorf("report: %s has the length %d, want %d: one for each %s", field, have, want, of)
 }
 
-func (o *Options) checkViews(n int) error {
+func (o *Options) checkViews(n int, dims []int) error {
 	for v, x := range o.Views {
 		in, err := x.Content()
 		switch {
@@ -116,6 +117,11 @@ func (o *Options) checkViews(n int) error {
 			return fmt.Errorf("report: Views[%d] has no values", v)
 		case in.Present != nil && len(in.Present) != n:
 			return wrongLength(fmt.Sprintf("the mask of Views[%d]", v), len(in.Present), n, "sample")
+		case in.Cols != dims[v]:
+			return fmt.Errorf("report: Views[%d] has %s, the view of the clustering has %d: give the views of the fit in their "+
+				"order", v, plural(in.Cols, "feature"), dims[v])
+		case in.Features != nil && len(in.Features) != in.Cols:
+			return wrongLength(fmt.Sprintf("the names of features of Views[%d]", v), len(in.Features), in.Cols, "feature")
 		}
 	}
 	return nil

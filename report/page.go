@@ -84,7 +84,7 @@ func checkTarget(ctx context.Context, w io.Writer) error {
 }
 
 func write(ctx context.Context, w io.Writer, r *result, o Options) error {
-	if err := o.complete(r.samples(), len(r.dims)); err != nil {
+	if err := o.complete(r.samples(), r.dims); err != nil {
 		return err
 	}
 	if err := o.checkValues(ctx, r); err != nil {

@@ -303,7 +303,7 @@ func TestPlanted(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := f.options
-	if err := o.complete(240, 2); err != nil {
+	if err := o.complete(240, r.dims); err != nil {
 		t.Fatal(err)
 	}
 	p, err := newPage(context.Background(), r, &o)
@@ -466,6 +466,10 @@ func TestErrors(t *testing.T) {
 			"Views[0] has no values"},
 		"mask": {ctx, f.c, Options{Views: []largemvc.View{f.views[0].WithPresent([]bool{true}), f.views[1]}},
 			"mask of Views[0] has the length 1, want 30"},
+		"exchanged": {ctx, f.c, Options{Views: []largemvc.View{f.views[1], f.views[0]}},
+			"give the views of the fit in their order"},
+		"features": {ctx, f.c, Options{Views: []largemvc.View{f.views[0].WithFeatures([]string{}), f.views[1]}},
+			"the names of features of Views[0] has the length 0"},
 		"points":        {ctx, f.c, Options{Points: -1}, "Points is -1"},
 		"trust":         {ctx, f.c, Options{Trust: make([][]float64, 2)}, "Trust[0] has the length 0, want 30"},
 		"cancelled":     {cancelled, f.c, Options{}, context.Canceled.Error()},

@@ -63,6 +63,9 @@ func TestMatch(t *testing.T) {
 	if purity := table.Purity(); purity != 5.0/6 {
 		t.Errorf("purity %v, want 5/6", purity)
 	}
+	if got, err := new(Contingency).Match(); len(got) > 0 || err != nil {
+		t.Errorf("empty: %v, %v", got, err)
+	}
 }
 
 // TestGoldenTable covers what largemvc.Evaluate does not return; its own test covers the rest.

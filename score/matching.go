@@ -8,7 +8,7 @@ const matchCells = 1 << 25
 // match returns the row of each column in the one-to-one matching of the most samples, −1 for none, and the number of these
 // samples.
 func (t *Contingency) match() (rows []int, samples int, err error) {
-	if r, c := t.Dims(); r > matchCells/c {
+	if r, c := t.Dims(); c > 0 && r > matchCells/c {
 		return nil, 0, fmt.Errorf("score: %d classes and %d clusters are too many for a matching, want at most 2²⁵ pairs", r, c)
 	}
 	cost := make([][]float64, len(t.clusters))

@@ -315,7 +315,7 @@ func tooLarge(views []view.View, i int, norm, limit float64) error {
 	}
 	wrong := fmt.Errorf(
 		"%s: row %d holds up to %.3g (feature %d), which gives a representation of norm %.3g, too large to compute with (%.0e)",
-		views[at].Label(at), views[at].First+i, most, feature, norm, limit,
+		views[at].Label(at), views[at].Number(i), most, feature, norm, limit,
 	)
-	return &view.InputError{View: at, Row: views[at].First + i, Column: feature, Err: wrong}
+	return &view.InputError{View: at, Row: views[at].Number(i), Column: feature, Err: wrong}
 }

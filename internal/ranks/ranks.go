@@ -46,7 +46,7 @@ type Spread struct {
 // Enter returns the group of a communicator, nil for a process that is alone, and a context for what the group does. That context
 // ends on all ranks together: where they next do something together after the context of one of them has ended.
 func Enter(ctx context.Context, world machine.Comm) (context.Context, *Group) {
-	if world == nil {
+	if parallel.Nil(world) {
 		return ctx, nil
 	}
 	g := &Group{world: world, outer: ctx}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/largemvc/largemvc/comm"
 	"github.com/largemvc/largemvc/machine"
+	"github.com/largemvc/largemvc/mpi"
 )
 
 // each runs work on ranks with the given numbers of rows.
@@ -34,6 +35,15 @@ func each(t *testing.T, counts []int, work func(ctx context.Context, g *Group) e
 	}
 	wg.Wait()
 	return errs
+}
+
+// TestEnterAlone: a nil pointer is no communicator.
+func TestEnterAlone(t *testing.T) {
+	for _, world := range []machine.Comm{nil, (*mpi.World)(nil)} {
+		if _, g := Enter(t.Context(), world); g != nil {
+			t.Errorf("%T makes a group", world)
+		}
+	}
 }
 
 // TestRanksThatDisagree get an error that says what two of them do, and do not wait for each other.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -222,7 +223,12 @@ func TestReadTakesNoClaimedMemory(t *testing.T) {
 
 func TestWriteErrors(t *testing.T) {
 	good := Float64s("a", []float64{1}, 1)
+	many := make([]Tensor, maxMembers)
+	for i := range many {
+		many[i] = Ints(fmt.Sprint(i), nil, 0)
+	}
 	for name, f := range map[string]*File{
+		"many tensors":   {Tensors: many},
 		"twice":          {Tensors: []Tensor{good, good}},
 		"no name":        {Tensors: []Tensor{Float64s("", []float64{1}, 1)}},
 		"metadata":       {Tensors: []Tensor{Float64s(metadataKey, []float64{1}, 1)}},

@@ -107,10 +107,19 @@ func (f *File) encodeHeader(seal string) ([]byte, error) {
 	if seal != "" && bytes.Count(b.Bytes(), []byte(unsealed)) != 1 {
 		return nil, fmt.Errorf("safetensors: a tensor's name holds the place of a seal")
 	}
-	if b.Len() > maxHeader {
-		return nil, fmt.Errorf("safetensors: a header of %d bytes, at most %d are read", b.Len(), maxHeader)
+	return b.Bytes(), readable(b.Len(), len(f.Tensors), len(meta))
+}
+
+// readable returns an error for a header that Read would refuse.
+func readable(header, tensors, keys int) error {
+	if tensors >= maxMembers || keys > maxMembers { // the metadata are a member beside the tensors
+		return fmt.Errorf("safetensors: %d tensors and %d keys of metadata, fewer than %d of each are read", tensors, keys,
+			maxMembers)
 	}
-	return b.Bytes(), nil
+	if header > maxHeader {
+		return fmt.Errorf("safetensors: a header of %d bytes, at most %d are read", header, maxHeader)
+	}
+	return nil
 }
 
 // metadataWith returns the metadata with zeros in the place of the seal, which must be the only such place.

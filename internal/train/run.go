@@ -125,6 +125,12 @@ func (r *Run) Saved() *checkpoint.Run {
 	return &out
 }
 
+// StopsEarly reports whether an early stop would have ended the run by now.
+func (r *Run) StopsEarly(tolerance float64, limit int) bool {
+	p := patience{tolerance: tolerance, limit: limit}
+	return slices.ContainsFunc(r.Loss[:min(r.Epochs, len(r.Loss))], p.over)
+}
+
 // interruption is the status of a run before its last step was found to have diverged.
 func (r *Run) interruption() Status {
 	if r.halted.interrupted() {

@@ -19,7 +19,8 @@ func CheckFinite(ctx context.Context, views []View, workers int) error {
 	for v := range views {
 		parallel.Tell(ctx, v, len(views))
 		x := &views[v]
-		if x.Rows <= finiteRows && x.Matrix == nil {
+		read := x.Source != nil && !x.isBound()
+		if x.Rows <= finiteRows && x.Matrix == nil && !read {
 			// A single new sample comes this way, without memory for a goroutine. A matrix of the caller's own may panic,
 			// which parallel.For turns into an error.
 			if err := ctx.Err(); err != nil {
@@ -32,7 +33,15 @@ func CheckFinite(ctx context.Context, views []View, workers int) error {
 		}
 		chunks := (x.Rows + finiteRows - 1) / finiteRows
 		err := parallel.For(ctx, workers, chunks, func(_, c int) error {
-			return x.checkRows(v, c*finiteRows, min((c+1)*finiteRows, x.Rows))
+			lo, hi := c*finiteRows, min((c+1)*finiteRows, x.Rows)
+			if !read {
+				return x.checkRows(v, lo, hi)
+			}
+			in, err := x.InMemory(ctx, v, lo, hi, nil) // a row that cannot be read is no NaN
+			if err != nil {
+				return err
+			}
+			return in.checkRows(v, 0, hi-lo)
 		})
 		if err != nil {
 			return err

@@ -116,6 +116,12 @@ func Streamed[T kernel.Float](x View, index, cols, workers int, fill func(in Vie
 	}), true
 }
 
+// isBound says whether the rows are read for one piece of work, which has the errors of the reads.
+func (v View) isBound() bool {
+	_, ok := v.Source.(*bound)
+	return ok
+}
+
 // Streams says whether the view is bound, and its rows are read whenever they are needed.
 func (v View) Streams() bool {
 	b, ok := v.Source.(*bound)

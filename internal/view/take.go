@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -32,7 +33,7 @@ func (v View) Take(samples []int) View {
 	case v.Source != nil:
 		out.Source, out.F32 = nil, v.takeRead(samples)
 	default:
-		out.Matrix = someRows{v.Matrix, samples}
+		out.Matrix = someRows{v.Matrix, slices.Clone(samples)}
 	}
 	return out
 }

@@ -2,8 +2,13 @@ package view
 
 import (
 	"context"
+	"errors"
+	"io"
 	"strings"
 	"testing"
+	"time"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 // TestTakeBounds: a sample that there is not is no row of what lies behind the view in memory.
@@ -22,6 +27,45 @@ func TestTakeBounds(t *testing.T) {
 			}()
 			v.Take([]int{0, i})
 		}()
+	}
+}
+
+// TestTakeKeepsNoList: a caller may use the list of samples again, also if the rows stay where they are.
+func TestTakeKeepsNoList(t *testing.T) {
+	x := mat.NewDense(4, 3, []float64{0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3})
+	samples := []int{2, 1}
+	v := View{Rows: 4, Cols: 2, Matrix: x.Slice(0, 4, 0, 2)}.Take(samples)
+	samples[0] = 3
+	row := make([]float64, 2)
+	if v.Row(0, row); row[0] != 2 {
+		t.Errorf("sample 2 has the values %v", row)
+	}
+}
+
+// brokenSource has rows that cannot be read.
+type brokenSource struct{ err error }
+
+func (brokenSource) Dims() (n, d int) { return 5, 2 }
+
+func (s brokenSource) ReadRows(ctx context.Context, _ int, _ []float32) error {
+	if s.err == nil {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return s.err
+}
+
+// TestCheckFiniteOfSource: a row that cannot be read is no NaN, and a source that waits ends with the context.
+func TestCheckFiniteOfSource(t *testing.T) {
+	v := View{Rows: 5, Cols: 2, Source: brokenSource{io.ErrUnexpectedEOF}}
+	if err := CheckFinite(t.Context(), []View{v}, 1); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("%v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(10*time.Millisecond, cancel)
+	v.Source = brokenSource{}
+	if err := CheckFinite(ctx, []View{v}, 1); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
 	}
 }
 

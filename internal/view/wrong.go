@@ -14,7 +14,12 @@ type InputError struct {
 }
 
 // Error returns the text of Err.
-func (e *InputError) Error() string { return e.Err.Error() }
+func (e *InputError) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("view %d, row %d, column %d is wrong", e.View, e.Row, e.Column)
+	}
+	return e.Err.Error()
+}
 
 // Unwrap returns Err.
 func (e *InputError) Unwrap() error { return e.Err }
