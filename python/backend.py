@@ -22,6 +22,7 @@ PROJECT = tomllib.loads((HERE / "pyproject.toml").read_text(encoding="utf-8"))["
 PLATFORMS = {
     "linux/amd64": "manylinux_2_17_x86_64.manylinux2014_x86_64",
     "linux/arm64": "manylinux_2_17_aarch64.manylinux2014_aarch64",
+    # The oldest macOS of the Go that builds releases. Go 1.27 requires macOS 13: tools/release refuses it until these two say so.
     "darwin/amd64": "macosx_12_0_x86_64", "darwin/arm64": "macosx_12_0_arm64",
     "windows/amd64": "win_amd64", "windows/arm64": "win_arm64",
 }

@@ -7,6 +7,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 )
@@ -82,24 +85,84 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// TestBillOfMaterials wants the command's modules by name, version and sum.
-func TestBillOfMaterials(t *testing.T) {
-	b := builder{root: "../..", version: "0.1.0", when: time.Unix(1e9, 0).UTC()}
-	text, err := b.billOfMaterials(targets[0])
+// TestImageFiles wants the licence of the command beside the licences of the modules, which refer to it.
+func TestImageFiles(t *testing.T) {
+	b := builder{root: "../.."}
+	files, err := b.imageFiles([]byte("command"), []byte("licences"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var list struct{ Components []component }
+	licence, err := os.ReadFile("../../LICENSE")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"largemvc": "command", "LICENSES.txt": "licences", "LICENSE": string(licence)}
+	for _, f := range files {
+		if string(f.data) != want[f.name] {
+			t.Errorf("%s: %d bytes", f.name, len(f.data))
+		}
+		delete(want, f.name)
+	}
+	for name := range want {
+		t.Errorf("the image has no %s", name)
+	}
+}
+
+// TestBillOfMaterials wants the command, Go's standard library, and the command's modules by name, version and sum.
+func TestBillOfMaterials(t *testing.T) {
+	b := builder{root: "../..", version: "0.1.0", when: time.Unix(1e9, 0).UTC()}
+	text, err := billOfMaterials(&b, targets[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list struct {
+		Metadata   struct{ Component component }
+		Components []component
+	}
 	if err := json.Unmarshal(text, &list); err != nil {
 		t.Fatal(err)
 	}
+	command := component{
+		Type: "application", Name: "github.com/largemvc/largemvc", Version: "0.1.0",
+		PURL: "pkg:golang/github.com/largemvc/largemvc@v0.1.0",
+	}
+	if !reflect.DeepEqual(list.Metadata.Component, command) {
+		t.Errorf("%+v, want %+v", list.Metadata.Component, command)
+	}
+	found := map[string]component{}
 	for _, c := range list.Components {
-		if len(c.Properties) != 1 || c.PURL != "pkg:golang/"+c.Name+"@"+c.Version {
+		found[c.Name] = c
+		sums := 1
+		if c.Name == "std" {
+			sums = 0
+		}
+		if len(c.Properties) != sums || c.PURL != "pkg:golang/"+c.Name+"@"+strings.ReplaceAll(c.Version, "+", "%2B") {
 			t.Errorf("%+v", c)
 		}
-		if c.Name == "gonum.org/v1/gonum" {
-			return
+	}
+	std, err := b.goVersion()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := found["std"]; c.Type != "library" || "go"+c.Version != std {
+		t.Errorf("%+v, want the standard library of %s", c, std)
+	}
+	if found["gonum.org/v1/gonum"].Name == "" {
+		t.Errorf("no gonum in %s", text)
+	}
+	if c := found["github.com/google/flatbuffers"]; !strings.HasSuffix(c.PURL, "%2Bincompatible") {
+		t.Errorf("%+v, want the package URL to escape the plus sign", c)
+	}
+}
+
+// TestModuleVersion wants Go's form of a tag, and the number of a commit where there is no tag.
+func TestModuleVersion(t *testing.T) {
+	for version, want := range map[string]string{
+		"0.1.0": "v0.1.0", "0.1.0-3-gabc1234": "v0.1.0-3-gabc1234", "abc1234": "abc1234",
+	} {
+		b := builder{version: version}
+		if got := moduleVersion(&b); got != want {
+			t.Errorf("%s: %s, want %s", version, got, want)
 		}
 	}
-	t.Errorf("no gonum in %s", text)
 }

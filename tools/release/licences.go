@@ -14,7 +14,10 @@ import (
 )
 
 // licenceFile matches the names of files that must go along with a program.
-var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([._-].*)?$`)
+var licenceFile = regexp.MustCompile(`(?i)^(third[_-]?party[_-]?)?(licen[cs]es?|copying|notices?|patents)([._-].*)?$`)
+
+// licenceFolder matches the names of folders whose files are all licences, such as THIRD_PARTY_LICENSES of gonum.
+var licenceFolder = regexp.MustCompile(`(?i)^(third[_-]?party[_-]?)?(licen[cs]es|notices)$`)
 
 // linked is a module with linked packages.
 type linked struct {
@@ -28,12 +31,11 @@ func (b *builder) licences(t target) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := program.Run(b.root, "go", "env", "GOROOT", "GOVERSION")
+	settings, err := b.settings("GOROOT", "GOVERSION")
 	if err != nil {
 		return nil, err
 	}
-	goroot, version, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-	modules = append([]linked{{path: "Go", version: version, dir: goroot}}, modules...)
+	modules = append([]linked{{path: "Go", version: settings[1], dir: settings[0]}}, modules...)
 	var text bytes.Buffer
 	text.WriteString("The command largemvc is under the licence in LICENSE. It contains parts of the following modules.\n")
 	for _, m := range modules {
@@ -91,22 +93,50 @@ func licenceFiles(m linked) ([]string, error) {
 	slices.Sort(folders)
 	var files []string
 	for _, folder := range slices.Compact(folders) {
-		entries, err := os.ReadDir(folder)
+		found, err := licencesIn(folder)
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range entries {
-			if !e.IsDir() && licenceFile.MatchString(e.Name()) {
-				relative, err := filepath.Rel(m.dir, filepath.Join(folder, e.Name()))
-				if err != nil {
-					return nil, err
-				}
-				files = append(files, relative)
+		for _, path := range found {
+			relative, err := filepath.Rel(m.dir, path)
+			if err != nil {
+				return nil, err
 			}
+			files = append(files, relative)
 		}
 	}
 	if len(files) == 0 {
 		return nil, fmt.Errorf("%s has no licence", m.path)
 	}
 	return files, nil
+}
+
+// licencesIn returns the paths of the licences in a folder, and of all files in its folders of licences, code of Go aside.
+func licencesIn(folder string) ([]string, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, e := range entries {
+		path := filepath.Join(folder, e.Name())
+		if filepath.Ext(path) == ".go" {
+			continue
+		}
+		switch {
+		case !e.IsDir() && licenceFile.MatchString(e.Name()):
+			paths = append(paths, path)
+		case e.IsDir() && licenceFolder.MatchString(e.Name()):
+			inside, err := os.ReadDir(path)
+			if err != nil {
+				return nil, err
+			}
+			for _, text := range inside {
+				if !text.IsDir() && filepath.Ext(text.Name()) != ".go" {
+					paths = append(paths, filepath.Join(path, text.Name()))
+				}
+			}
+		}
+	}
+	return paths, nil
 }

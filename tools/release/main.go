@@ -35,12 +35,13 @@ func main() {
 	root := flag.String("root", "..", "`FOLDER` of the repository")
 	out := flag.String("out", "", "`FOLDER` for the archives; it is made where it is missing")
 	only := flag.String("only", "", "`OS/ARCH` to build for alone")
+	anyGo := flag.Bool("any-go", false, "build with any version of Go, for a trial")
 	python := flag.String("python", "python3", "`PROGRAM` that builds the wheels, Python 3.11 or newer; none: no wheels")
 	program.Arguments("release [flags] -out FOLDER", 0)
-	program.End("release", program.Failed, run(*root, *out, *only, *python))
+	program.End("release", program.Failed, run(*root, *out, *only, *python, *anyGo))
 }
 
-func run(root, out, only, python string) error {
+func run(root, out, only, python string, anyGo bool) error {
 	if out == "" {
 		return fmt.Errorf("no -out folder given")
 	}
@@ -49,6 +50,12 @@ func run(root, out, only, python string) error {
 		return err
 	}
 	b := builder{root: root}
+	if err := b.keepPlaces(); err != nil {
+		return err
+	}
+	if err := b.checkGo(anyGo); err != nil {
+		return err
+	}
 	if err := b.describe(); err != nil {
 		return err
 	}
@@ -102,6 +109,7 @@ type builder struct {
 	root    string
 	version string // the tag without its v, or the number of the commit
 	when    time.Time
+	places  []string // where modules and the results of builds lie, for the environment of Go
 }
 
 // describe reads the commit. A working copy with changes is refused: nobody could build its archives again.
@@ -139,19 +147,6 @@ func (b *builder) compile(t target, out string, flags ...string) error {
 	c.Dir, c.Env = b.root, b.environment(t)
 	_, err := program.Output(c)
 	return err
-}
-
-// environment leaves out the settings of the user that would change the program.
-func (b *builder) environment(t target) []string {
-	env := slices.DeleteFunc(os.Environ(), func(s string) bool {
-		name, _, _ := strings.Cut(s, "=")
-		return slices.Contains([]string{"GOFLAGS", "GOAMD64", "GOARM64", "GOEXPERIMENT", "GOFIPS140"}, name)
-	})
-	env = append(env, "CGO_ENABLED=0", "GOFLAGS=")
-	if t.os != "" {
-		env = append(env, "GOOS="+t.os, "GOARCH="+t.arch)
-	}
-	return env
 }
 
 // completions builds the command for this machine and asks it for its scripts.
@@ -197,7 +192,7 @@ func (b *builder) target(t target, scripts []file, out, python string) (names []
 	if err := os.WriteFile(filepath.Join(dir, "LICENSES.txt"), licences, 0o644); err != nil {
 		return nil, err
 	}
-	list, err := b.billOfMaterials(t)
+	list, err := billOfMaterials(b, t)
 	if err != nil {
 		return nil, err
 	}
@@ -232,13 +227,22 @@ func (b *builder) image(out string) (string, error) {
 			return nil, err
 		}
 		licences, err := b.licences(t)
-		return []file{{"largemvc", program, 0o755}, {"LICENSES.txt", licences, 0o644}}, err
+		if err != nil {
+			return nil, err
+		}
+		return b.imageFiles(program, licences)
 	})
 	if err != nil {
 		return "", err
 	}
 	name := "largemvc-" + b.version + "-image.tar"
 	return name, os.WriteFile(filepath.Join(out, name), data, 0o644)
+}
+
+// imageFiles returns the files of the image for one processor. LICENSES.txt refers to LICENSE.
+func (b *builder) imageFiles(program, licences []byte) ([]file, error) {
+	licence, err := os.ReadFile(filepath.Join(b.root, "LICENSE"))
+	return []file{{"largemvc", program, 0o755}, {"LICENSE", licence, 0o644}, {"LICENSES.txt", licences, 0o644}}, err
 }
 
 // wheel writes the wheel of a target with the command in dir, and returns its name.
