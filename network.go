@@ -8,6 +8,7 @@ import (
 	"hash/fnv"
 	"math"
 	"slices"
+	"sync"
 
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
@@ -53,6 +54,9 @@ func newNetwork[T kernel.Float](in *prepared[T], c *Config, r *train.Run, traini
 	}
 	return newNetworkOn(in, c, r, training, nil)
 }
+
+// gradMutex is held in Grad: every graph gets the same constant 1 of Gorgonia, whose hash the first one writes.
+var gradMutex sync.Mutex
 
 func newNetworkOn[T kernel.Float](
 	in *prepared[T], c *Config, r *train.Run, training bool, on *device.Session,
@@ -109,6 +113,8 @@ func newNetworkOn[T kernel.Float](
 	}
 	var grads gorgonia.Nodes
 	err = guarded(func() (err error) {
+		gradMutex.Lock()
+		defer gradMutex.Unlock()
 		grads, err = gorgonia.Grad(t.cost, learn...)
 		return err
 	})
