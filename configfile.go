@@ -143,7 +143,7 @@ func (c Config) MarshalJSON() ([]byte, error) {
 // the field.
 func (c *Config) UnmarshalJSON(text []byte) error {
 	in := configText{plainConfig: plainConfig(*c)}
-	// Lists are read into new memory: a Config that was copied has the same.
+	// A copy of this Config shares the memory of its lists, and package json would write into it.
 	in.Known, in.StartLabels = slices.Clone(in.Known), slices.Clone(in.StartLabels)
 	if err := json.Unmarshal(text, &in); err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 type KMeansConfig struct {
 	Clusters int     // c, number of clusters, 1 to the number of rows
 	Starts   int     // number of k-means++ starts; KMeans keeps the one of the lowest inertia; default 10
-	MaxIter  int     // most iterations of a start, and above 5,000 rows also of the iterations on all rows; default 300
+	MaxIter  int     // most iterations of a start, and most iterations on all rows after starts on a sample; default 300
 	Tol      float64 // stops at Σ‖centroid shift‖² ≤ Tol·(mean column variance); default 1e-4; negative: if no label changes
 	Seed     uint64  // seed of the starts; the same data and seed give the same bits
 	Workers  int     // number of goroutines, which do not change the result; default GOMAXPROCS

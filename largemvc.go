@@ -87,11 +87,15 @@ func together(
 //
 // change, if not nil, may set the fields Known, Progress, ExtraLoss, Machine, Checkpoint, Tolerance and Patience, and without
 // restarts Epochs. The file lacks Known, Start.H, Start.E, ExtraLoss and custom modules. If the training had them, set them again
-// in change. An ExtraLoss that the training did not have is an error; Resume cannot check that an ExtraLoss is the same. More
-// Epochs continue a finished training; after an early stop this requires a Tolerance and Patience that would not have stopped it.
-// Fields that change sets to 0 get their defaults. Any other change is an error. So are views that differ from the views of the
-// training (before Machine.Overwrite). If the file is truncated, changed, not a checkpoint or of a later version, Resume returns
-// an error of package saved, for errors.Is.
+// in change. An ExtraLoss that the training did not have is an error; Resume cannot check that an ExtraLoss is the same. Fields
+// that change sets to 0 get their defaults. Any other change is an error. So are views that differ from the views of the training
+// (before Machine.Overwrite).
+//
+// More Epochs continue a finished training without restarts. After an early stop, a Tolerance and Patience that would not have
+// stopped it continue it; with those that would, more Epochs are an error. A finished training with restarts stays finished.
+//
+// If the file is truncated, changed, not a checkpoint or of a later version, Resume returns an error of package saved, for
+// errors.Is.
 func Resume(ctx context.Context, views []View, path string, change func(*Config)) (*Clustering, error) {
 	if err := checkContext(ctx); err != nil {
 		return nil, err

@@ -55,7 +55,7 @@ func newNetwork[T kernel.Float](in *prepared[T], c *Config, r *train.Run, traini
 	return newNetworkOn(in, c, r, training, nil)
 }
 
-// gradMutex is held in Grad: every graph gets the same constant 1 of Gorgonia, whose hash the first one writes.
+// gradMutex guards gorgonia.Grad: all graphs share one constant 1, and the first Grad writes its hash.
 var gradMutex sync.Mutex
 
 func newNetworkOn[T kernel.Float](

@@ -57,7 +57,8 @@ func (s *resumed) runs() (out []*train.Run) {
 	return out
 }
 
-// copied returns a copy of the configuration of the training: changes of what its pointers and slices hold are then seen, too.
+// copied returns a copy of the configuration of the training. It shares no modules and slices with it, so that allows sees every
+// change.
 func (s *resumed) copied() Config {
 	c := *s.config
 	c.Represent, c.Noise, c.Anchor = copied(c.Represent), copied(c.Noise), copied(c.Anchor)

@@ -63,7 +63,7 @@ func (c *csvFile) groupsByPoint() bool {
 	return c.o.Decimal == AutoDecimal && (c.delimiter == ';' || c.delimiter == '\t')
 }
 
-// notePoint takes in what a number of a column shows of points.
+// notePoint records whether the point in a number of a column is decimal, or may separate thousands.
 func (c *csvFile) notePoint(i int, f []byte) {
 	if c.seen[i]&decimalPoint == 0 && c.groupsByPoint() {
 		c.seen[i] |= pointClass(f)

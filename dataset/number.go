@@ -190,8 +190,8 @@ func pointClass(f []byte) fieldClass {
 
 func isDigits(s []byte) bool { return len(bytes.Trim(s, "0123456789")) == 0 }
 
-// parseComma is parseNumber for numbers with a decimal comma, which it turns into a point in place. A point in them separates
-// thousands, or is an error of who wrote it.
+// parseComma is parseNumber for numbers with a decimal comma, which it turns into a point in place. It reads no number with a
+// point, which may separate thousands.
 func parseComma(s []byte) (float64, bool) {
 	if bytes.IndexByte(s, '.') >= 0 {
 		return 0, false

@@ -97,7 +97,7 @@ func drawPanel(b *strings.Builder, set string, rows []outcome) {
 func place(name string, x, y float64, taken []box) box {
 	w := letter * float64(len([]rune(name)))
 	var best box
-	for r := 0.0; r < 8; r++ { // farther and farther up and down
+	for r := 0.0; r < panelHeight/line; r++ { // farther and farther up and down
 		for _, at := range []box{
 			{x + 8, y - line/2 - r*line, w, line}, {x - 8 - w, y - line/2 - r*line, w, line},
 			{x + 8, y - line/2 + r*line, w, line}, {x - 8 - w, y - line/2 + r*line, w, line},
