@@ -153,32 +153,6 @@ func TestDrawsCancelled(t *testing.T) {
 	}
 }
 
-// A draw that has no sample with some view is not compared, and not an error: the first one decides.
-func TestDrawsThatLackAView(t *testing.T) {
-	const n, k = 200, 60
-	views, _ := blobViews(n, 3, 0.5, 1, 8, 6)
-	present := make([]bool, n)
-	for i := range 4 {
-		present[50*i] = true
-	}
-	views[1] = views[1].WithPresent(present)
-	lacks := func(seed uint64, draw int) bool {
-		c := Config{Seed: seed, FitSamples: k}
-		return !slices.ContainsFunc(drawn(&c, n, draw), func(i int) bool { return present[i] })
-	}
-	tried := 0
-	for seed := uint64(0); tried < 2; seed++ {
-		if lacks(seed, 0) || !lacks(seed, 1) {
-			continue
-		}
-		tried++
-		c := paper(Config{Clusters: 3, Epochs: 2, FitSamples: k, Seed: seed})
-		if got, err := fitAlone(context.Background(), views, c); err != nil || len(got.Labels) != n {
-			t.Errorf("seed %d: %v", seed, err)
-		}
-	}
-}
-
 // A fit on drawn samples begins with the labels that were given for these samples.
 func TestDrawsHaveTheirLabels(t *testing.T) {
 	const n, k = 300, 60

@@ -15,6 +15,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 	"github.com/largemvc/largemvc/machine"
 	"github.com/largemvc/largemvc/optim"
 )
@@ -553,5 +554,24 @@ func TestMovingSource(t *testing.T) {
 	c := Config{Clusters: 3, Epochs: 2, Neighborhood: Neighborhood{Exact: None}}
 	if _, err := fitAlone(t.Context(), []View{held[0], RowsView(r).WithPresent(present)}, c); err != nil {
 		t.Error(err)
+	}
+}
+
+// A new sample that is too large to compute with is named by its view, its number among all and the feature, also if it lacks the
+// first view, and in a block of rows that are read.
+func TestPredictOfLargeValues(t *testing.T) {
+	const n, d, large = 600, 6, 407
+	held, _ := blobViews(60, 3, 0.5, 1, 8, d)
+	c := paper(Config{Clusters: 3, Epochs: 2})
+	c.Preprocess = None
+	p := mustFit(t, held, c).Predictor
+	first, x, present := make([]float64, n*8), slices.Repeat([]float64{1}, n*d), slices.Repeat([]bool{true}, n)
+	x[large*d+4], present[large] = 1e19, false
+	for name, v := range map[string]View{"dense": DenseView(n, d, x), "outside": RowsView(testutil.NewSource(n, d, x))} {
+		_, err := p.Assign(t.Context(), []View{DenseView(n, 8, first).WithPresent(present), v})
+		var in *InputError
+		if !errors.As(err, &in) || in.View != 1 || in.Row != large || in.Column != 4 {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

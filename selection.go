@@ -74,6 +74,22 @@ func checkDrawn(c *Config, some []view.View) error {
 	return checkConfig(c, n, public)
 }
 
+// checkDraws checks that one of the draws that are compared has all views, or the first, if they are not compared. Its error is
+// the one of the first.
+func (r *run) checkDraws(ctx context.Context, c *Config, n int) (first error) {
+	for d := range draws {
+		some, err := r.subset(ctx, drawn(c, n, d))
+		if err != nil {
+			return err
+		}
+		if err = checkDrawn(c, some); err == nil || !c.comparesDraws(n) {
+			return err
+		}
+		first = cmp.Or(first, err)
+	}
+	return first
+}
+
 // chooseDraw returns the draw of FitSamples to train on. A resumed training keeps its draw. Otherwise chooseDraw takes the draw
 // whose initial clustering agrees best with the others, by the mean NMI of the labels that start returns for the same samples.
 // start returns nil if no sample of the draw has some view. A draw can have a poor initial clustering that training does not
@@ -123,7 +139,7 @@ func (r *run) drawOfState(ctx context.Context) (int, error) {
 }
 
 // mostAlike returns which of some labelings of the same samples is most like the others, by the sum of NMI. A nil labeling is
-// like none.
+// like none, and is not chosen if there is another.
 func mostAlike(labels [][]int) (int, error) {
 	like := make([]float64, len(labels))
 	for d := range labels {
@@ -141,7 +157,7 @@ func mostAlike(labels [][]int) (int, error) {
 	}
 	best := 0
 	for d, x := range like {
-		if x > like[best]+drawMargin {
+		if labels[best] == nil || labels[d] != nil && x > like[best]+drawMargin {
 			best = d
 		}
 	}
@@ -235,11 +251,7 @@ func (r *run) subsample(ctx context.Context) (*run, error) {
 			return nil, withName(err)
 		}
 	}
-	some, err := r.subset(ctx, chosen)
-	if err == nil {
-		err = checkDrawn(&c, some)
-	}
-	if err != nil {
+	if err := r.checkDraws(ctx, &c, n); err != nil {
 		return nil, err
 	}
 	if !view.Outside(r.views) {

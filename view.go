@@ -173,8 +173,11 @@ func (v View) Row(dst []float64, i int) []float64 {
 }
 
 // Take returns the view of some samples, in the given order. It copies the rows, except for a MatrixView, which it refers to.
-// It panics if there is no such sample. Rows of a RowsView are read, and are NaN if that fails.
-func (v View) Take(samples []int) View { return View{in: v.in.Take(samples), err: v.err} }
+// It panics if there is no such sample. Rows of a RowsView are read; if that fails, whatever takes the view returns the error.
+func (v View) Take(samples []int) View {
+	in, err := v.in.TakeRead(samples)
+	return View{in: in, err: cmp.Or(v.err, err)}
+}
 
 // Content returns the content of the view in a type of an internal package, and the error of the view if it is not usable. It
 // is for the packages of this module.

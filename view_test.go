@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -495,5 +496,37 @@ func TestNotesOnViewsThatMislead(t *testing.T) {
 	}
 	if got := mustFit(t, float64Views(x, d, d, 5), Config{Clusters: 3, Epochs: 1}).Notes; got != nil {
 		t.Errorf("the notes are %q", got)
+	}
+}
+
+// A draw that has no sample with some view is not compared, and not an error, unless all are so.
+func TestDrawsThatLackAView(t *testing.T) {
+	const n, k = 200, 60
+	views, _ := blobViews(n, 3, 0.5, 1, 8, 6)
+	present := make([]bool, n)
+	for i := range 4 {
+		present[50*i] = true
+	}
+	views[1] = views[1].WithPresent(present)
+	lacks := func(seed uint64, draw int) bool {
+		at := drawn(&Config{Seed: seed, FitSamples: k}, n, draw)
+		return !slices.ContainsFunc(at, func(i int) bool { return present[i] })
+	}
+	tried := make(map[[draws]bool]bool)
+	for seed := uint64(0); len(tried) < 1<<draws; seed++ {
+		is := [draws]bool{lacks(seed, 0), lacks(seed, 1), lacks(seed, 2)}
+		if tried[is] {
+			continue
+		}
+		tried[is] = true
+		c := paper(Config{Clusters: 3, Epochs: 2, FitSamples: k, Seed: seed})
+		c.Checkpoint.Path = filepath.Join(t.TempDir(), "state")
+		_, err := fitAlone(context.Background(), views, c)
+		if err == nil {
+			_, err = Resume(t.Context(), views, c.Checkpoint.Path, func(r *Config) { r.Epochs = 3 })
+		}
+		if (err != nil) != !slices.Contains(is[:], false) {
+			t.Errorf("seed %d, draws without the view %v: %v", seed, is, err)
+		}
 	}
 }

@@ -137,8 +137,11 @@ func Clusters(ctx context.Context, views []largemvc.View, config largemvc.Config
 		return nil, err
 	}
 	c := config.WithDefaults()
-	space, err := newIndexSpace(ctx, views, &c, choose.Samples)
-	if err != nil {
+	var space *indexSpace
+	if err := within(ctx, views, &c, func(ctx context.Context, views []view.View) (err error) {
+		space, err = newIndexSpace(ctx, views, &c, choose.Samples)
+		return err
+	}); err != nil {
 		return nil, err
 	}
 	out := &Choices{byLoss: c.Neighborhood.Neighbors != largemvc.None && c.Neighborhood.Weight > 0}
@@ -298,19 +301,13 @@ type indexSpace struct {
 	workers int
 }
 
-func newIndexSpace(
-	ctx context.Context, given []largemvc.View, c *largemvc.Config, samples int,
-) (*indexSpace, error) {
-	views, err := contents(given)
-	if err != nil {
-		return nil, err
-	}
-	if err := named(view.CheckFinite(ctx, views, c.Machine.Workers)); err != nil {
+func newIndexSpace(ctx context.Context, views []view.View, c *largemvc.Config, samples int) (*indexSpace, error) {
+	if err := view.CheckFinite(ctx, views, c.Machine.Workers); err != nil {
 		return nil, err
 	}
 	standard, err := prepare.Measure(ctx, nil, prepare.Kind(c.Preprocess).Parts()[0], views, c.Machine.Workers)
 	if err != nil {
-		return nil, named(err)
+		return nil, err
 	}
 	width := 0
 	for _, x := range views {

@@ -128,7 +128,11 @@ func chooseByHand(t *testing.T, given, used float64) {
 	if last(b.Loss) < last(a.Loss) {
 		best = b
 	}
-	space, err := newIndexSpace(context.Background(), views, &config, 60)
+	inner, err := contents(views)
+	if err != nil {
+		t.Fatal(err)
+	}
+	space, err := newIndexSpace(context.Background(), inner, &config, 60)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package choose
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -51,18 +52,23 @@ func gapShares(ctx context.Context, views []largemvc.View, c *largemvc.Config, c
 	most := clusters[len(clusters)-1]
 	all, _ := views[0].Dims()
 	if n := max(shareSamples, sharePerCluster*most); n < all {
-		views = taken(views, rows.Sample(rand.New(rand.NewPCG(c.Seed, 2)), all, n))
+		var err error
+		if views, err = taken(views, rows.Sample(rand.New(rand.NewPCG(c.Seed, 2)), all, n)); err != nil {
+			return nil, err
+		}
 	}
-	inner, err := contents(views)
+	var distinct []int
+	err := within(ctx, views, c, func(ctx context.Context, views []view.View) (err error) {
+		distinct, err = view.Distinct(ctx, views, c.Machine.Workers)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	distinct, err := view.Distinct(ctx, inner, c.Machine.Workers)
-	if err != nil {
-		return nil, named(err)
-	}
 	if n, _ := views[0].Dims(); len(distinct) < n {
-		views = taken(views, distinct)
+		if views, err = taken(views, distinct); err != nil {
+			return nil, err
+		}
 	}
 	if n, _ := views[0].Dims(); n < all && refused(*c, views) { // No sample has a certain view, say.
 		return gapsAfter(nil, clusters), nil
@@ -105,12 +111,13 @@ func shares(spectra [][]float64, clusters []int) []float64 {
 }
 
 // taken are the views of some samples.
-func taken(views []largemvc.View, samples []int) []largemvc.View {
+func taken(views []largemvc.View, samples []int) ([]largemvc.View, error) {
 	out := make([]largemvc.View, len(views))
 	for v, x := range views {
 		out[v] = x.Take(samples)
 	}
-	return out
+	_, err := contents(out)
+	return out, err
 }
 
 // contents are what the views hold.
@@ -119,10 +126,21 @@ func contents(views []largemvc.View) ([]view.View, error) {
 	for v, x := range views {
 		var err error
 		if out[v], err = x.Content(); err != nil {
-			return nil, named(err)
+			return nil, named(fmt.Errorf("%s: %w", out[v].Label(v), err))
 		}
 	}
 	return out, nil
+}
+
+// within calls work with what the views hold, see view.Within.
+func within(
+	ctx context.Context, views []largemvc.View, c *largemvc.Config, work func(ctx context.Context, views []view.View) error,
+) error {
+	inner, err := contents(views)
+	if err != nil {
+		return err
+	}
+	return named(view.Within(ctx, inner, c.Machine.Workers, work))
 }
 
 // reduced are views in their leading directions.
@@ -134,24 +152,20 @@ type reduced struct {
 	blocks, filled []neighbor.Block[float32]
 }
 
-func newReduced(ctx context.Context, views []largemvc.View, c *largemvc.Config) (*reduced, error) {
-	inner, err := contents(views)
-	if err != nil {
-		return nil, err
-	}
+func newReduced(ctx context.Context, views []view.View, c *largemvc.Config) (out *reduced, err error) {
 	hood := c.Neighborhood
-	out := &reduced{n: inner[0].Rows, options: smooth.Options{
+	out = &reduced{n: views[0].Rows, options: smooth.Options{
 		Kind: prepare.Kind(c.Preprocess), Neighbors: hood.Neighbors, Directions: max(hood.Directions, 0), Exact: hood.Exact,
 		Landmarks: hood.Landmarks, Seed: c.Seed, Workers: c.Machine.Workers,
 	}}
-	if out.Inputs, err = smooth.Find[float32](ctx, inner, out.options); err != nil {
-		return nil, named(err)
+	if out.Inputs, err = smooth.Find[float32](ctx, views, out.options); err != nil {
+		return nil, err
 	}
-	if out.blocks, _, err = out.Fill(ctx, inner, out.options); err != nil {
-		return nil, named(err)
+	if out.blocks, _, err = out.Fill(ctx, views, out.options); err != nil {
+		return nil, err
 	}
 	out.filled, err = out.Filled(ctx, out.blocks, out.n, out.options)
-	return out, named(err)
+	return out, err
 }
 
 // spectra returns up to count leading eigenvalues, the highest first, of a graph of each of the numbers of neighbours. There are
@@ -162,27 +176,30 @@ func spectra(
 	if c.Neighborhood.Neighbors == largemvc.None {
 		return nil, nil
 	}
-	in, err := newReduced(ctx, views, c)
-	if err != nil {
-		return nil, err
-	}
-	n, o := in.n, in.options
 	var out [][]float64
-	for _, o.Neighbors = range neighbors {
-		graph, err := in.Join(ctx, in.blocks, in.filled, n, o)
+	err := within(ctx, views, c, func(ctx context.Context, views []view.View) error {
+		in, err := newReduced(ctx, views, c)
 		if err != nil {
-			return nil, named(err)
+			return err
 		}
-		mul := func(dst, x []float64, ld int) error {
-			return neighbor.Mul(ctx, graph.Operator(), c.Machine.Workers, dst, x, ld)
+		n, o := in.n, in.options
+		for _, o.Neighbors = range neighbors {
+			graph, err := in.Join(ctx, in.blocks, in.filled, n, o)
+			if err != nil {
+				return err
+			}
+			mul := func(dst, x []float64, ld int) error {
+				return neighbor.Mul(ctx, graph.Operator(), c.Machine.Workers, dst, x, ld)
+			}
+			values, err := spectral.Leading(ctx, n, min(count, n), mul, c.Seed, c.Machine.Workers)
+			if err != nil {
+				return err
+			}
+			out = append(out, values)
 		}
-		values, err := spectral.Leading(ctx, n, min(count, n), mul, c.Seed, c.Machine.Workers)
-		if err != nil {
-			return nil, named(err)
-		}
-		out = append(out, values)
-	}
-	return out, nil
+		return nil
+	})
+	return out, err
 }
 
 // refused says whether a configuration is out of range for some samples. Their memory is no part of that: a fit speaks of it.

@@ -12,6 +12,7 @@ import (
 	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/smooth"
+	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/score"
 )
 
@@ -212,9 +213,9 @@ func partsOf(views []largemvc.View, seed uint64) (out [startDraws][]int) {
 func (s *starter) stability(ctx context.Context, views []largemvc.View, parts [startDraws][]int) (float64, error) {
 	var found [startDraws]map[int]int
 	for t, part := range parts {
-		some := make([]largemvc.View, len(views))
-		for v, x := range views {
-			some[v] = x.Take(part)
+		some, err := taken(views, part)
+		if err != nil {
+			return math.NaN(), err
 		}
 		if refused(s.config, some) {
 			return math.NaN(), nil
@@ -271,21 +272,24 @@ func even(labels []int, clusters int) float64 {
 
 // heldOut returns the held-out information of labelings of all samples, each relative to the logarithm of the anchors.
 func heldOut(ctx context.Context, views []largemvc.View, c *largemvc.Config, labels [][]int) ([]float64, error) {
-	in, err := newReduced(ctx, views, c)
-	if err != nil {
-		return nil, err
-	}
-	held, err := information.NewLeaveOneOut(ctx, smooth.Matrices(in.filled, in.n),
-		information.Regression{Workers: c.Machine.Workers})
-	if err != nil {
-		return nil, named(err)
-	}
-	tell := information.NewHeldOut(c.Machine.Workers, c.Anchors, held, 0).LabelScore()
 	out := make([]float64, len(labels))
-	for i, l := range labels {
-		if out[i], err = tell(ctx, l); err != nil {
-			return nil, named(err)
+	err := within(ctx, views, c, func(ctx context.Context, views []view.View) error {
+		in, err := newReduced(ctx, views, c)
+		if err != nil {
+			return err
 		}
-	}
-	return out, nil
+		held, err := information.NewLeaveOneOut(ctx, smooth.Matrices(in.filled, in.n),
+			information.Regression{Workers: c.Machine.Workers})
+		if err != nil {
+			return err
+		}
+		tell := information.NewHeldOut(c.Machine.Workers, c.Anchors, held, 0).LabelScore()
+		for i, l := range labels {
+			if out[i], err = tell(ctx, l); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return out, err
 }

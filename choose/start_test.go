@@ -96,6 +96,26 @@ func TestStabilityOfStart(t *testing.T) {
 	}
 }
 
+// A row that cannot be read, whenever that is, is an error, and not a clustering or an index of NaN.
+func TestReadThatFails(t *testing.T) {
+	const n = 40
+	x, _ := testutil.Blobs(n, 2, 0.4, 52, 6, 4)
+	s := testutil.NewSource(n, 4, x[1])
+	views := []largemvc.View{largemvc.DenseView(n, 6, x[0]), largemvc.RowsView(s).Named("sensor")}
+	config := largemvc.Config{Clusters: 2, Epochs: 1, Machine: machine.Options{Workers: 1}}
+	plain := starters(config)[2]
+	for name, call := range map[string]func() error{
+		"Clusters": func() error {
+			_, err := Clusters(t.Context(), views, config, Config{Clusters: []int{2, 3}, Samples: 20})
+			return err
+		},
+		"Start":     func() error { _, _, err := Start(t.Context(), views, config); return err },
+		"stability": func() error { _, err := plain.stability(t.Context(), views, partsOf(views, 1)); return err },
+	} {
+		s.EachReadFails(t, name, "view 1 (sensor)", call)
+	}
+}
+
 // TestStartErrors: what leaves no start to choose is an error before any work.
 func TestStartErrors(t *testing.T) {
 	views, _ := blobViews(40, 2, 0.2, 52, 6, 4)

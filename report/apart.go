@@ -25,9 +25,9 @@ func newApart(ctx context.Context, r *result, o *Options) (*apart, error) {
 		return nil, nil
 	}
 	of := o.featureRows(r)
-	views := make([]view.View, len(o.Views))
-	for v, x := range o.Views {
-		views[v], _ = x.Take(of).Content()
+	views := make([]view.View, len(o.inner))
+	for v, x := range o.inner {
+		views[v] = x.Take(of)
 	}
 	square, stride, err := structure.Squares(ctx, views, searchOptions(r, o))
 	if err != nil || square == nil {

@@ -52,7 +52,11 @@ func TestSilhouettesAreOfTheViews(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := newApart(context.Background(), r, &Options{Views: views})
+	o := Options{Views: views}
+	if err := o.complete(200, r.dims); err != nil {
+		t.Fatal(err)
+	}
+	a, err := newApart(context.Background(), r, &o)
 	if err != nil {
 		t.Fatal(err)
 	}

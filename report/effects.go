@@ -23,12 +23,8 @@ const (
 // votesOfViews returns, per view, the cluster of the nearest cluster mean for some samples. It is −1 if the sample lacks the view
 // or there is no mean. The votes of a view of too many features and clusters are nil.
 func votesOfViews(ctx context.Context, r *result, o *Options, of []int) ([][]int, error) {
-	out := make([][]int, len(o.Views))
-	for v, x := range o.Views {
-		in, err := x.Content()
-		if err != nil {
-			return nil, err
-		}
+	out := make([][]int, len(o.inner))
+	for v, in := range o.inner {
 		m, err := newMoments(ctx, in, r.labels, r.clusters(), of)
 		if err != nil {
 			return nil, err

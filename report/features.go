@@ -84,13 +84,15 @@ func Features(ctx context.Context, c *largemvc.Clustering, o Options) (*Importan
 	if o.Views == nil {
 		return nil, errors.New("report: Options.Views is empty: features are found in the values of the views")
 	}
-	if err := o.complete(r.samples(), r.dims); err != nil {
+	var out *Importance
+	err = o.within(ctx, r, func(ctx context.Context) (err error) {
+		out, err = findFeatures(ctx, r, &o)
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
-	if err := o.checkValues(ctx, r); err != nil {
-		return nil, err
-	}
-	return findFeatures(ctx, r, &o)
+	return out, nil
 }
 
 // untested returns why features of a result cannot be tested, "" if they can.
@@ -177,8 +179,7 @@ func newSearch(r *result, o *Options, out *Importance) *search {
 	rng := rand.New(rand.NewPCG(o.Seed, streamOfFolds))
 	first := 0 // the fold of the next feature: folds have as many features as can be, also of views of one
 	for v, d := range r.dims {
-		x, _ := o.Views[v].Take(of).Content()
-		s.views = append(s.views, x)
+		s.views = append(s.views, o.inner[v].Take(of))
 		folds := make([]int, d)
 		for _, j := range rng.Perm(d) {
 			folds[j], first = first, (first+1)%featureFolds

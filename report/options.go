@@ -44,6 +44,8 @@ type Options struct {
 	// Progress, if not nil, is called now and then, from the goroutine that called Write. If it returns an error, Write stops and
 	// returns it.
 	Progress func(phase string, done, total int) error
+
+	inner []view.View // what Views hold
 }
 
 // Fact is a line of the model card.
@@ -106,8 +108,10 @@ func wrongLength(field string, have, want int, of string) error {
 }
 
 func (o *Options) checkViews(n int, dims []int) error {
+	o.inner = make([]view.View, len(o.Views))
 	for v, x := range o.Views {
 		in, err := x.Content()
+		o.inner[v] = in
 		switch {
 		case err != nil:
 			return fmt.Errorf("report: %s of Views: %w", in.Label(v), err)
@@ -132,16 +136,26 @@ func (o *Options) effectRows(r *result) []int {
 	return draw(r.samples(), effectCount(r.samples(), r.dims, r.clusters()), o.Seed)
 }
 
+// within completes and checks the options, and calls work, which a row of Views that cannot be read ends.
+func (o *Options) within(ctx context.Context, r *result, work func(ctx context.Context) error) error {
+	if err := o.complete(r.samples(), r.dims); err != nil {
+		return err
+	}
+	return view.Within(ctx, o.inner, o.Workers, func(ctx context.Context, views []view.View) error {
+		o.inner = views
+		if err := o.checkValues(ctx, r); err != nil {
+			return err
+		}
+		return work(ctx)
+	})
+}
+
 // checkValues returns an error for a value that makes means NaN or infinite. A model has checked the samples that it labelled.
 func (o *Options) checkValues(ctx context.Context, r *result) error {
 	if o.Views == nil || r.predicted {
 		return nil
 	}
-	in := make([]view.View, len(o.Views))
-	for v, x := range o.Views {
-		in[v], _ = x.Content()
-	}
-	err := view.CheckFiniteOf(ctx, in, o.effectRows(r), o.Workers)
+	err := view.CheckFiniteOf(ctx, o.inner, o.effectRows(r), o.Workers)
 	if err == nil || ctx.Err() != nil {
 		return err
 	}

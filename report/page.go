@@ -84,13 +84,11 @@ func checkTarget(ctx context.Context, w io.Writer) error {
 }
 
 func write(ctx context.Context, w io.Writer, r *result, o Options) error {
-	if err := o.complete(r.samples(), r.dims); err != nil {
+	var p *page
+	err := o.within(ctx, r, func(ctx context.Context) (err error) {
+		p, err = newPage(ctx, r, &o)
 		return err
-	}
-	if err := o.checkValues(ctx, r); err != nil {
-		return err
-	}
-	p, err := newPage(ctx, r, &o)
+	})
 	if err != nil {
 		return err
 	}

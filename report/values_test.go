@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"math"
 	"strings"
 	"testing"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
 // source is a view of n samples outside memory.
@@ -81,6 +83,25 @@ func TestValuesOfViews(t *testing.T) {
 				t.Errorf("%s, %s: the page of an absent row has NaN", name, kind)
 			}
 		}
+	}
+}
+
+// A row that cannot be read later, after all values were checked, is an error and not NaN in the figures.
+func TestReadThatFails(t *testing.T) {
+	const n = 60
+	f := fitSet(t, n)
+	_, d := f.views[1].Dims()
+	x := make([]float64, 0, n*d)
+	for i := range n {
+		x = append(x, f.views[1].Row(nil, i)...)
+	}
+	s, o := testutil.NewSource(n, d, x), f.options
+	o.Views = []largemvc.View{f.views[0], largemvc.RowsView(s).Named("sensor")}
+	for name, call := range map[string]func() error{
+		"Write":    func() error { return Write(t.Context(), io.Discard, f.c, o) },
+		"Features": func() error { _, err := Features(t.Context(), f.c, o); return err },
+	} {
+		s.EachReadFails(t, name, "view 1 (sensor)", call)
 	}
 }
 

@@ -190,6 +190,18 @@ func TestHeldOutLossIsAnExtraLoss(t *testing.T) {
 	}
 }
 
+// A row that cannot be read, whenever that is, is an error, and not a term of NaN.
+func TestReadThatFails(t *testing.T) {
+	const n = 20
+	x, _ := testutil.Blobs(n, 2, 0.4, 52, 6, 4)
+	s := testutil.NewSource(n, 4, x[1])
+	views := []View{DenseView(n, 6, x[0]), RowsView(s).Named("sensor")}
+	s.EachReadFails(t, "NewHeldOut", "view 1 (sensor)", func() error {
+		_, err := NewHeldOut(t.Context(), views, HeldOutConfig{})
+		return err
+	})
+}
+
 func TestHeldOutRefuses(t *testing.T) {
 	ctx := context.Background()
 	views := heldOutViews(t, 12, false)

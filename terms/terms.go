@@ -169,23 +169,23 @@ func NewHeldOut(ctx context.Context, views []largemvc.View, c HeldOutConfig) (*H
 	}
 	in := make([]view.View, len(views))
 	for v, x := range views {
-		var err error
-		if in[v], err = x.Content(); err != nil {
-			return nil, unprefixed(err)
-		}
+		in[v], _ = x.Content() // Check has refused errors
 	}
-	if err := unprefixed(view.CheckFinite(ctx, in, c.Workers)); err != nil {
-		return nil, err
+	in, err := view.Hold(ctx, in, c.Workers)
+	if err == nil {
+		err = view.CheckFinite(ctx, in, c.Workers)
+	}
+	if err != nil {
+		return nil, unprefixed(err)
 	}
 	out := &HeldOut{}
-	var err error
 	if c.Float64 {
 		out.double, err = heldOutOfViews[float64](ctx, in, c)
 	} else {
 		out.single, err = heldOutOfViews[float32](ctx, in, c)
 	}
 	if err != nil {
-		return nil, err
+		return nil, unprefixed(err)
 	}
 	return out, nil
 }
@@ -195,17 +195,16 @@ func heldOutOfViews[T kernel.Float](
 ) (*information.LeaveOneOut[T], error) {
 	s, err := smooth.Standardise[T](ctx, nil, views, prepare.Kind(c.Preprocess), c.Workers)
 	if err != nil {
-		return nil, unprefixed(err)
+		return nil, err
 	}
 	x := make([]rows.Matrix[T], len(s.Inputs))
 	for k, in := range s.Inputs {
 		if x[k], err = smooth.UnitRows[T](ctx, s, k, views[in.View], c.Workers); err != nil {
-			return nil, unprefixed(err)
+			return nil, err
 		}
 	}
-	held, err := information.NewLeaveOneOut(ctx, x, information.Regression{
+	return information.NewLeaveOneOut(ctx, x, information.Regression{
 		Directions: c.Directions, Penalty: c.Penalty, Seed: c.Seed, Workers: c.Workers})
-	return held, unprefixed(err)
 }
 
 func named[X any](x X, err error) (X, error) { return x, unprefixed(err) }

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,6 +52,15 @@ func Bind(views []View, r *rows.Reads, workers int, resident bool) []View {
 		x.Source, out[v].Source = b, b
 	}
 	return out
+}
+
+// Within calls work with the views bound, for results in memory. The first row that cannot be read ends the work, and its error
+// is the result.
+func Within(ctx context.Context, views []View, workers int, work func(ctx context.Context, views []View) error) error {
+	reads, ctx := rows.NewReads(ctx)
+	defer reads.End()
+	err := work(ctx, Bind(views, reads, workers, true))
+	return cmp.Or(reads.Err(), err)
 }
 
 // ReadRows reads rows for the work. Work that makes a result after it was cancelled has a context without end: its reads have
@@ -209,14 +219,12 @@ func (v View) readRow(i int, dst []float64) {
 			row[j] = float32(math.NaN())
 		}
 	}
-	for j, x := range row {
-		dst[j] = float64(x)
-	}
+	kernel.Widen(dst, row)
 }
 
 // takeRead reads some rows, those that lie together at once.
-func (v View) takeRead(samples []int) []float32 {
-	out := make([]float32, len(samples)*v.Cols)
+func (v View) takeRead(samples []int) (out []float32, failed error) {
+	out = make([]float32, len(samples)*v.Cols)
 	for k := 0; k < len(samples); {
 		end := k + 1
 		for end < len(samples) && samples[end] == samples[end-1]+1 {
@@ -231,10 +239,12 @@ func (v View) takeRead(samples []int) []float32 {
 			for j := range part {
 				part[j] = float32(math.NaN())
 			}
+			failed = cmp.Or(failed, fmt.Errorf("reading rows %d to %d: %w", v.Number(samples[k]), v.Number(samples[end-1]),
+				errors.Unwrap(err)))
 		}
 		k = end
 	}
-	return out
+	return out, failed
 }
 
 // InMemory returns rows [lo, hi) of a view with the values in memory: those of a Source are read into buf, where there is room.

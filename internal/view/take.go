@@ -10,12 +10,18 @@ import (
 // Take returns the given samples of the view, in their order: a copy, but of a Matrix, which is looked at where it is. Rows of
 // a Source that cannot be read are NaN. Take panics if there is no such sample.
 func (v View) Take(samples []int) View {
+	out, _ := v.TakeRead(samples)
+	return out
+}
+
+// TakeRead is Take with the error of a Source that is not bound, which does not name the view.
+func (v View) TakeRead(samples []int) (out View, err error) {
 	for _, i := range samples { // slices would reach what lies behind their end
 		if i < 0 || i >= v.Rows {
 			panic(fmt.Sprintf("view: sample %d of a view of %d samples", i, v.Rows))
 		}
 	}
-	out := v
+	out = v
 	out.Rows, out.First, out.Given, out.order, out.numbers = len(samples), 0, false, nil, nil
 	if v.Present != nil {
 		out.Present = make([]bool, len(samples))
@@ -31,11 +37,12 @@ func (v View) Take(samples []int) View {
 	case v.F32 != nil:
 		out.F32 = takeRows(v.F32, v.Cols, samples, v.order)
 	case v.Source != nil:
-		out.Source, out.F32 = nil, v.takeRead(samples)
+		out.Source = nil
+		out.F32, err = v.takeRead(samples)
 	default:
 		out.Matrix = someRows{v.Matrix, slices.Clone(samples)}
 	}
-	return out
+	return out, err
 }
 
 func takeRows[T float32 | float64](x []T, cols int, samples []int, order Order) []T {
