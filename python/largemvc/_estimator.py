@@ -162,7 +162,9 @@ class LargeMVC(ClusterMixin, TransformerMixin, Estimator):
             _complete(answer.output, read)
             if os.path.exists(file["model.safetensors"] + ".partial"):  # the training did not finish
                 file = {name: path + ".partial" for name, path in file.items()}
-            elif judged and answer.output["confidences"] is None:
+            elif judged and answer.output["confidences"] is None and (
+                answer.output["outliers"] is not None or "mark" not in flags
+            ):
                 answer.status = 0  # all that failed is that there are no memberships
             self._take(answer.output, file, read, known)
         if getattr(self, "_server", None):

@@ -110,6 +110,8 @@ class Fit(Case):
         few = LargeMVC(2, epochs=0).fit(self.a[:6])  # too few samples to judge
         self.assertIsNone(few.confidence_)
         self.assertIsNone(few.assign(self.a[:6]).memberships)
+        with self.assertRaisesRegex((ValueError, RuntimeError), "did not look for outliers"):
+            self.model(options={"outliers": "mark"}).fit(self.a[:9])
         with self.assertRaisesRegex(ValueError, "has no confidence"):
             few.score(self.a)
 
