@@ -176,6 +176,11 @@ func FuzzHDF5(f *testing.F) {
 	fuzz(f, "a.h5")
 }
 
+func FuzzSafetensors(f *testing.F) {
+	f.Add(tensors())
+	fuzz(f, "a.safetensors")
+}
+
 func FuzzCSV(f *testing.F) {
 	for _, s := range []string{"a,b,label\n1,2,x\n3,4.5e2,y\n", "1;2\n3;NaN\n;\n", "# c\n1 2\n3 4\n",
 		"\"q\"\"\",1\n\"r\",2\n", "\xef\xbb\xbf1\t2\r\n3\t4"} {
