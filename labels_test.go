@@ -164,6 +164,7 @@ func TestKMeansErrors(t *testing.T) {
 		{good, KMeansConfig{}, "0 clusters for 3"},
 		{good, KMeansConfig{Clusters: 4}, "4 clusters for 3"},
 		{good, KMeansConfig{Clusters: 2, Starts: -1}, "-1 starts"},
+		{good, KMeansConfig{Clusters: 2, Starts: math.MaxInt}, "9223372036854775807 starts"},
 		{good, KMeansConfig{Clusters: 2, Labels: []int{0, 1, 2}}, "the initial label of sample 2 is 2, want 0 to 1"},
 	} {
 		_, err := KMeans(t.Context(), test.x, test.cfg)

@@ -74,8 +74,7 @@ func checkDrawn(c *Config, some []view.View) error {
 	return checkConfig(c, n, public)
 }
 
-// checkDraws checks that one of the draws that are compared has all views, or the first, if they are not compared. Its error is
-// the one of the first.
+// checkDraws checks that one of the draws that are compared, or else the first, has all views. Its error is about the first.
 func (r *run) checkDraws(ctx context.Context, c *Config, n int) (first error) {
 	for d := range draws {
 		some, err := r.subset(ctx, drawn(c, n, d))

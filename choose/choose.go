@@ -74,7 +74,7 @@ type Choices struct {
 	//
 	//   - it and the numbers one below and one above it have at least half of the weight;
 	//   - the lowest loss is at it or next to it, where losses can be compared (Choice.Loss);
-	//   - it is not the highest number tried;
+	//   - it is not the highest of several numbers tried;
 	//   - Structure is clear or unknown.
 	//
 	// Without neighbours, a number is a candidate if its Silhouette is higher than at the numbers next to it and at least

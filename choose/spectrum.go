@@ -75,7 +75,7 @@ func gapShares(ctx context.Context, views []largemvc.View, c *largemvc.Config, c
 	}
 	neighbors := make([]int, len(shareRatios))
 	for i, r := range shareRatios {
-		neighbors[i] = max(1, int(math.Round(r*float64(c.Neighborhood.Neighbors))))
+		neighbors[i] = max(1, int(math.Round(min(r*float64(c.Neighborhood.Neighbors), float64(all)))))
 	}
 	spectra, err := spectra(ctx, views, c, most+1, neighbors)
 	if err != nil {

@@ -169,10 +169,10 @@ func checkStart(views []largemvc.View, config largemvc.Config) error {
 func starters(config largemvc.Config) []starter {
 	base := config.WithDefaults()
 	base.Epochs, base.Restarts, base.NoStructure, base.Progress = largemvc.None, 1, true, nil
-	base.Checkpoint, base.ExtraLoss, base.Machine.Overwrite = largemvc.Checkpoint{}, nil, false
+	base.Checkpoint, base.ExtraLoss, base.Machine.Overwrite, base.Noise = largemvc.Checkpoint{}, nil, false, &largemvc.NoNoise{}
 	base.Known, base.Neighborhood.KnownWeight, base.Neighborhood.Neighbors = nil, 0, config.Neighborhood.Neighbors
 	out := []starter{{name: "smoothed views", config: base}}
-	if base.Preprocess == largemvc.PreprocessBoth {
+	if s, _ := config.Noise.(*largemvc.RowShrink); base.Preprocess == largemvc.PreprocessBoth && (s == nil || s.Scale == nil) {
 		sample := base
 		sample.Preprocess = largemvc.PreprocessSample
 		out = append(out, starter{"smoothed views, each sample standardised", sample, func(c, base *StartCandidate) bool {

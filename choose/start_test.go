@@ -116,6 +116,19 @@ func TestReadThatFails(t *testing.T) {
 	}
 }
 
+// A scale for each input of both standardisations is no reason to refuse: the start of one standardisation is left out.
+func TestStartWithScale(t *testing.T) {
+	views, _ := blobViews(60, 3, 0.5, 52, 20, 18)
+	c := largemvc.Config{Clusters: 3, Epochs: 1, Noise: &largemvc.RowShrink{Scale: []float64{1, 2, 1, 2}}}
+	config, found, err := Start(t.Context(), views, c)
+	if err != nil || len(found.Candidates) != 2 {
+		t.Fatalf("%v, %v", found, err)
+	}
+	if _, err := largemvc.Fit(t.Context(), views, config); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestStartErrors: what leaves no start to choose is an error before any work.
 func TestStartErrors(t *testing.T) {
 	views, _ := blobViews(40, 2, 0.2, 52, 6, 4)

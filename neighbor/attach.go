@@ -29,8 +29,8 @@ import (
 //   - With Config.Adapt, a shorter row of any other sample is first scaled to the root mean square length of the index's rows in
 //     its view. A new row lacks the part outside the view's leading directions, and a short row would be nearer to all samples of
 //     the index than they are to each other.
-//   - With filled spaces, a sample that lacks views is attached twice. The second time its absent rows are filled as in the
-//     index: with the mean, at norm 1, of the rows that its atoms have in the view, weighted by its links.
+//   - With Config.Adapt and filled spaces, a sample that lacks views is attached twice. The second time its absent rows are
+//     filled as in the index: with the mean, at norm 1, of the rows that its atoms have in the view, weighted by its links.
 //
 // The views of the new samples must have the number and the features of the views of the index. Otherwise, and for values that
 // are not finite, Attach returns an error. If ctx is cancelled, it returns the context's error.

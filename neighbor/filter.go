@@ -24,7 +24,7 @@ type Block[T Float] struct {
 }
 
 func (b *Block[T]) check(v, n int) error {
-	if b.Cols < 1 || b.Ld < b.Cols || len(b.X) < (n-1)*b.Ld+b.Cols {
+	if b.Cols < 1 || b.Ld < b.Cols || len(b.X) < b.Cols || n > 1 && b.Ld > (len(b.X)-b.Cols)/(n-1) {
 		return fmt.Errorf("neighbor: view %d: %d×%d rows with the stride %d in %d values", v, n, b.Cols, b.Ld, len(b.X))
 	}
 	if b.Present != nil && len(b.Present) != n {

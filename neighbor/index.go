@@ -3,7 +3,6 @@ package neighbor
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 
@@ -44,6 +43,7 @@ type spread = ranks.Spread
 const (
 	defaultNeighbors = 10
 	defaultRest      = 0.05
+	mostRest         = 1e100 // larger ones make degrees infinite
 	defaultExactUpTo = 10000
 )
 
@@ -63,8 +63,8 @@ func (c Config) complete() (Config, error) {
 	switch {
 	case c.Neighbors < 1:
 		return c, fmt.Errorf("neighbor: %d neighbours; want at least 1", c.Neighbors)
-	case math.IsNaN(c.Rest) || math.IsInf(c.Rest, 1):
-		return c, fmt.Errorf("neighbor: one-sided edges have the factor %v; want a finite one", c.Rest)
+	case !(c.Rest <= mostRest):
+		return c, fmt.Errorf("neighbor: one-sided edges have the factor %v; want at most %g", c.Rest, mostRest)
 	}
 	return c, nil
 }

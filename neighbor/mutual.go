@@ -17,20 +17,20 @@ import (
 // The graph is normalised to deg^−½ A deg^−½ with the row sums deg of A. If all neighbours of i are at distance 0, their D_ij is
 // 1. A sample without edges has an empty row. All eigenvalues are from −1 to 1.
 //
-// Mutual returns an error if the lists do not have K neighbours of N samples, or if rest is negative or not finite.
+// Mutual returns an error if the lists do not have K neighbours of N samples, or if rest is not from 0 to 1e100.
 func Mutual(l *Lists, rest float64) (*Graph, error) {
 	if err := l.check(); err != nil {
 		return nil, err
 	}
-	if !(rest >= 0) || math.IsInf(rest, 1) {
-		return nil, fmt.Errorf("neighbor: one-sided edges have the factor %v; want a finite one, at least 0", rest)
+	if !(rest >= 0 && rest <= mostRest) {
+		return nil, fmt.Errorf("neighbor: one-sided edges have the factor %v; want 0 to %g", rest, mostRest)
 	}
 	a, _ := l.mutual(rest)
 	return &Graph{links: a}, nil
 }
 
 func (l *Lists) check() error {
-	if l == nil || l.N < 1 || l.K < 1 || len(l.Index) != l.N*l.K || len(l.Square) != l.N*l.K {
+	if l == nil || l.N < 1 || l.K < 1 || l.N != len(l.Index)/l.K || len(l.Index)%l.K != 0 || len(l.Square) != len(l.Index) {
 		return errors.New("neighbor: the lists do not have K neighbours of N samples")
 	}
 	for i := range l.N {
@@ -47,7 +47,7 @@ func (l *Lists) checkSample(i int) error {
 	for r, j := range index {
 		switch d := square[r]; {
 		case j < -1 || int(j) >= l.N || int(j) == i:
-			return fmt.Errorf("neighbor: neighbour %d of sample %d has the index %d, and there are %d samples", r, i, j, l.N)
+			return fmt.Errorf("neighbor: neighbour %d of sample %d has the index %d; want another one of %d samples", r, i, j, l.N)
 		case j < 0:
 		case r > 0 && (index[r-1] < 0 || square[r-1] > d):
 			return fmt.Errorf("neighbor: neighbours of sample %d are not in order of distance", i)

@@ -150,14 +150,25 @@ func TestGraphsRefuse(t *testing.T) {
 		"hole":     {N: 3, K: 2, Index: []int32{-1, 2, 0, 2, 0, 1}, Square: []float64{inf, 1, 2, 3, 1, 3}},
 		"twice":    {N: 3, K: 2, Index: []int32{1, 1, 0, 2, 0, 1}, Square: []float64{1, 1, 2, 3, 1, 3}},
 		"negative": {N: 2, K: 1, Index: []int32{1, 0}, Square: []float64{-1, 1}},
+		"overflow": {N: 1 << 33, K: 1 << 31},
 	} {
 		if _, err := Mutual(l, 0.05); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
 	l := &Lists{N: 2, K: 1, Index: []int32{1, 0}, Square: []float64{1, 1}}
-	if _, err := Mutual(l, -1); err == nil {
-		t.Error("Mutual takes a negative rest")
+	for _, rest := range []float64{-1, math.NaN(), 1.7e308} { // of the last, degrees would be infinite
+		if _, err := Mutual(l, rest); err == nil {
+			t.Errorf("Mutual takes the rest %g", rest)
+		}
+	}
+	if _, err := Dense[float32](3, 1, 1<<62, make([]float32, 9), nil); err == nil {
+		t.Error("Dense takes a stride that overflows")
+	}
+	for _, g := range []*Graph{nil, {}} {
+		if _, err := NewParts[float32](g); err == nil {
+			t.Errorf("NewParts takes %v", g)
+		}
 	}
 	for name, weights := range map[string][]float64{
 		"zero": {0}, "sum": {1e308, 1e308}, "nothing beside": {1e-320, 1e300},

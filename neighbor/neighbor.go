@@ -47,7 +47,7 @@ type View[T Float] struct {
 // Dense returns the view of n rows of d features in x, with the stride ld. present may be nil. The view refers to both. If x or
 // present is too short, Dense returns an error.
 func Dense[T Float](n, d, ld int, x []T, present []bool) (View[T], error) {
-	if n < 1 || d < 1 || ld < d || len(x) < (n-1)*ld+d {
+	if n < 1 || d < 1 || ld < d || len(x) < d || n > 1 && ld > (len(x)-d)/(n-1) {
 		return View[T]{}, fmt.Errorf("neighbor: %d×%d rows with the stride %d in %d values", n, d, ld, len(x))
 	}
 	if present != nil && len(present) != n {

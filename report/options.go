@@ -44,8 +44,7 @@ type Options struct {
 	// Progress, if not nil, is called now and then, from the goroutine that called Write. If it returns an error, Write stops and
 	// returns it.
 	Progress func(phase string, done, total int) error
-
-	inner []view.View // what Views hold
+	inner    []view.View // what Views hold
 }
 
 // Fact is a line of the model card.

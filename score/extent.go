@@ -17,6 +17,10 @@ const (
 // its rows less the first one, times a power of two. This changes no index.
 func inRange(x *rows.Dense[float64]) *rows.Dense[float64] {
 	largest, widest := rows.Extent(x)
+	n, d := x.Dims()
+	if widest == 0 { // means of equal rows would not be exact
+		return rows.NewDense(n, d, d, make([]float64, n*d))
+	}
 	_, bits := math.Frexp(widest)
 	if bits >= -extentBits && bits <= extentBits { // bits is 0 if all rows are equal
 		bits = 0
@@ -24,7 +28,6 @@ func inRange(x *rows.Dense[float64]) *rows.Dense[float64] {
 	if bits == 0 && largest < math.Ldexp(1, sumBits) {
 		return x
 	}
-	n, d := x.Dims()
 	data, first := make([]float64, n*d), x.View(0)
 	for i := range n {
 		for j, a := range x.View(i) {

@@ -138,6 +138,13 @@ func TestIndicesOfEqualRows(t *testing.T) {
 	if d, err := DaviesBouldin(x, labels); d != 0 || err != nil {
 		t.Errorf("Davies-Bouldin %v, %v", d, err)
 	}
+	tenths := mat.NewDense(4, 1, []float64{0.1, 0.1, 0.1, 0.1}) // the mean of three is another number
+	if c, err := CalinskiHarabasz(tenths, []int{0, 0, 0, 1}); c != 1 || err != nil {
+		t.Errorf("Caliński-Harabasz of tenths %v, %v", c, err)
+	}
+	if d, err := DaviesBouldin(tenths, []int{0, 0, 0, 1}); d != 0 || err != nil {
+		t.Errorf("Davies-Bouldin of tenths %v, %v", d, err)
+	}
 	x.SetRow(2, []float64{5, 5})
 	x.SetRow(3, []float64{5, 5})
 	if c, err := CalinskiHarabasz(x, labels); !math.IsInf(c, 1) || err != nil {

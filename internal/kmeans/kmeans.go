@@ -18,6 +18,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/rows"
@@ -190,8 +191,8 @@ func (c *Config) check(n, here int) error {
 	switch {
 	case c.Clusters < 1 || c.Clusters > n:
 		return fmt.Errorf("kmeans: %d clusters for %d samples", c.Clusters, n)
-	case c.Starts < 0:
-		return fmt.Errorf("kmeans: %d starts", c.Starts)
+	case uint(c.Starts) > math.MaxInt32:
+		return fmt.Errorf("kmeans: %d starts, want 0 to %d", c.Starts, math.MaxInt32)
 	case c.MaxIter < 0:
 		return fmt.Errorf("kmeans: MaxIter is %d, want 1 or more", c.MaxIter)
 	case c.Passes < 0:

@@ -54,8 +54,7 @@ func Bind(views []View, r *rows.Reads, workers int, resident bool) []View {
 	return out
 }
 
-// Within calls work with the views bound, for results in memory. The first row that cannot be read ends the work, and its error
-// is the result.
+// Within calls work with the views bound, for results in memory. A row that cannot be read ends it, and its error is the result.
 func Within(ctx context.Context, views []View, workers int, work func(ctx context.Context, views []View) error) error {
 	reads, ctx := rows.NewReads(ctx)
 	defer reads.End()
