@@ -194,8 +194,9 @@ func TestBuildRefuses(t *testing.T) {
 	d := randomData(17, 50, false, 3, 4)
 	views := viewsOf[float32](t, d)
 	for name, c := range map[string]Config{
-		"neighbours": {Neighbors: -1}, "rest": {Rest: math.Inf(1)}, "large": {Rest: 1.7e308}, "landmarks": {ExactUpTo: -1, Landmarks: 51},
-		"one": {ExactUpTo: -1, Landmarks: 1}, "nearest": {ExactUpTo: -1, Landmarks: 9, Nearest: 9},
+		"neighbours": {Neighbors: -1}, "rest": {Rest: math.Inf(1)}, "large": {Rest: 1.7e308},
+		"landmarks": {ExactUpTo: -1, Landmarks: 51},
+		"one":       {ExactUpTo: -1, Landmarks: 1}, "nearest": {ExactUpTo: -1, Landmarks: 9, Nearest: 9},
 	} {
 		if x, err := Build(context.Background(), views, testSpaces, c); err == nil || x != nil {
 			t.Errorf("%s: %v, %v", name, x, err)

@@ -47,7 +47,7 @@ func (l *Lists) checkSample(i int) error {
 	for r, j := range index {
 		switch d := square[r]; {
 		case j < -1 || int(j) >= l.N || int(j) == i:
-			return fmt.Errorf("neighbor: neighbour %d of sample %d has the index %d; want another one of %d samples", r, i, j, l.N)
+			return fmt.Errorf("neighbor: neighbour %d of sample %d has the index %d; want another of %d samples", r, i, j, l.N)
 		case j < 0:
 		case r > 0 && (index[r-1] < 0 || square[r-1] > d):
 			return fmt.Errorf("neighbor: neighbours of sample %d are not in order of distance", i)

@@ -76,20 +76,20 @@ func New(ctx context.Context, numbers []int, views []view.View, workers int) (*R
 		return nil, err
 	}
 	slices.Sort(own)
-	r.median = own[m/2]
-	if !(r.median > 0) || math.IsInf(r.median, 1) {
+	known, _ := slices.BinarySearch(own, math.Inf(1)) // the others have only views that do not vary here
+	if known < fewest || !(own[known/2] > 0) {
 		return nil, nil
 	}
-	at := own[min(int(high*float64(m)), m-1)] / r.median
+	r.median = own[known/2]
+	at := own[min(int(high*float64(known)), known-1)] / r.median
 	r.threshold = max(least, math.Pow(at, times))
 	return r, nil
 }
 
-// Outlier reports whether a sample of this remoteness is an outlier.
-func (r *Reference) Outlier(remoteness float64) bool { return remoteness > r.threshold }
+// Outlier reports whether a sample of this remoteness is an outlier. One that is compared with nothing (+Inf) is not known to be.
+func (r *Reference) Outlier(x float64) bool { return x > r.threshold && !math.IsInf(x, 1) }
 
-// Remoteness returns the remoteness of samples in memory, with the numbers first, first+1, …. It is +Inf for a sample without
-// views.
+// Remoteness returns the remoteness of samples in memory, numbered first, first+1, …; +Inf where there is nothing to compare.
 func (r *Reference) Remoteness(ctx context.Context, first int, views []view.View, workers int) ([]float64, error) {
 	out, err := r.distances(ctx, views, func(i int) int {
 		if at, ok := slices.BinarySearch(r.numbers, first+i); ok {

@@ -157,7 +157,8 @@ func TestCleanSamples(t *testing.T) {
 	}
 }
 
-// The number of goroutines changes no bit; samples without a view are compared by the other one, samples without any are far.
+// The number of goroutines changes no bit; samples without a view are compared by the other one. Nothing is known of samples
+// without any: they are no outliers.
 func TestAbsentViews(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 8))
 	views := clustersOf(r, 300, 3, 6, 20, 9)
@@ -175,8 +176,26 @@ func TestAbsentViews(t *testing.T) {
 	if !slices.Equal(one, three) {
 		t.Error("the number of goroutines changes the remoteness")
 	}
-	if !found[7] || !found[6] || !math.IsInf(one[6], 1) {
+	if !found[7] || found[6] || !math.IsInf(one[6], 1) {
 		t.Errorf("remoteness %g of a far sample, %g of a sample without views", one[7], one[6])
+	}
+}
+
+// A sample whose only view does not vary is compared with nothing. It is no outlier, and does not change which others are.
+func TestConstantView(t *testing.T) {
+	views := clustersOf(rand.New(rand.NewPCG(2, 8)), 300, 3, 6, 20, 9)
+	views[0].Present = make([]bool, 300)
+	for i := range 300 {
+		views[0].Present[i] = i%4 != 1
+	}
+	for j := range views[1].F64 {
+		views[1].F64[j] = 3
+	}
+	for j := range 20 {
+		views[0].F64[7*20+j] += 40
+	}
+	if far, found := judged(t, views, 1); !found[7] || found[5] || !math.IsInf(far[5], 1) {
+		t.Errorf("a far sample %v, one with the constant view alone %v", found[7], found[5])
 	}
 }
 

@@ -91,6 +91,9 @@ func (m *null) lengthen(b *neighbor.Block[float32], length []float64, n int) []f
 	}
 	slices.Sort(there)
 	typical := there[len(there)/2]
+	if at, _ := slices.BinarySearch(there, math.SmallestNonzeroFloat64); typical == 0 && at < len(there) { // most rows are zero
+		typical = there[(at+len(there))/2]
+	}
 	out, lost, sum := make([]float32, n*b.Cols), make([]float64, n), make([]float64, b.Cols)
 	for i := range n {
 		l := typical

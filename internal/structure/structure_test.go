@@ -345,6 +345,23 @@ func sparseOf(x view.View) view.View {
 	return view.View{Rows: x.Rows, Cols: x.Cols, Sparse: s, Present: x.Present}
 }
 
+// Where most rows are zero, null data have the lengths of the others: else they are zero, and one cluster is
+// always found again.
+func TestMostRowsAreZero(t *testing.T) {
+	views := planted(rand.New(rand.NewPCG(3, 4)), 400, 3, 9, 30)
+	for i := range 400 {
+		if i%5 < 3 {
+			clear(views[0].F64[i*30 : (i+1)*30])
+		}
+	}
+	o := options(4, 1)
+	o.Kind = prepare.PerSample
+	r, err := Judge(t.Context(), views, o)
+	if err != nil || r.Normal.Stability > 0.9 || r.Uniform.Stability > 0.9 {
+		t.Errorf("%v, stability of null data %+v, %+v", err, r.Normal, r.Uniform)
+	}
+}
+
 func TestAbsentViews(t *testing.T) {
 	for _, c := range []struct {
 		views []view.View

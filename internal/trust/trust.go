@@ -280,11 +280,8 @@ func newSide[T kernel.Float](ctx context.Context, known *Rows[T], v int, seed ui
 			s.count++
 		}
 	}
-	if s.count == 0 {
-		return nil, errors.New("no sample has it")
-	}
 	for c, x := range sum {
-		s.mean[c] = T(x / float64(s.count))
+		s.mean[c] = T(x / float64(max(s.count, 1)))
 	}
 	centred := make([]T, n*d)
 	for i := range n {

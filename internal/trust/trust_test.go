@@ -124,6 +124,25 @@ func TestJudgeRefuses(t *testing.T) {
 	}
 }
 
+// A view that no known sample has says nothing: its rows are trusted, and the other views are judged as ever.
+func TestViewWithoutRows(t *testing.T) {
+	known := correlated(200, 1, 6, 5, 4)
+	known.Present = [][]bool{nil, nil, make([]bool, 200)}
+	j, err := New(t.Context(), known, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := j.Of(t.Context(), correlated(200, 1, 6, 5, 4), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, x := range got[2] {
+		if x != 1 || !(got[0][i] >= 0 && got[0][i] <= 1) || got[0][i] == 1 && got[1][i] == 1 {
+			t.Fatalf("sample %d has the trust %v, %v, %v", i, got[0][i], got[1][i], x)
+		}
+	}
+}
+
 func TestSamples(t *testing.T) {
 	for n, want := range map[int]int{1: 1, 2000: 2000, 2001: 2000, 10_000: 2000, 10_001: 1000} {
 		if m := SampleCount(n); m != want {

@@ -50,7 +50,7 @@ func NewLook(x Seen, n, cols int, seed uint64) *Look {
 	if seen > 0 {
 		count := seen * float64(cols)
 		out.value /= count
-		out.std = math.Sqrt(max(square/count-out.value*out.value, 0))
+		out.std = math.Sqrt(max(min(square, math.MaxFloat64)/count-out.value*out.value, 0))
 		for c := range out.Mean {
 			out.Mean[c] /= seen
 		}
@@ -104,7 +104,7 @@ func Marks(row, mean []float64) []float64 {
 	square, squareMean, product, fourth, length := 0.0, 0.0, 0.0, 0.0, 0.0
 	up := 1.0 // so that no fourth power is too large
 	if largest > 0 {
-		up = 1 / largest
+		up = min(1/largest, math.MaxFloat64)
 	}
 	for c, x := range row {
 		d, e := (x-a)*up, mean[c]-b

@@ -51,6 +51,18 @@ func TestMarks(t *testing.T) {
 	}
 }
 
+// Marks are finite for all values of a view, the smallest and those whose squares overflow in sum.
+func TestMarksOfExtremeValues(t *testing.T) {
+	for _, size := range []float64{5e-324, 1e-310, 1e153} {
+		row := []float64{size, 0, -size, size}
+		for k, x := range Marks(row, []float64{0, 0, 0, 1}) {
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				t.Errorf("values of size %g: mark %d is %v", size, k, x)
+			}
+		}
+	}
+}
+
 // seenRows are rows in memory, of which some are there.
 type seenRows struct {
 	View
