@@ -410,9 +410,9 @@ type Clustering struct {
 	// Confidence says how often the label of each sample is found again (n values, 0 to 1): by clusters of other samples, in
 	// excess of chance. It is nil if the structure is unknown (docs/trust.md).
 	Confidence []float64
-	// Remoteness is the distance of each sample to the nearest 5 % of the judged samples, in the views as they are given and in
-	// medians of this distance (n values). Outlier marks the samples for which it is too large (docs/trust.md). Both are nil
-	// with Config.NoStructure, for fewer than 24 samples, and if this median is 0.
+	// Remoteness is the distance of each sample to the nearest 5 % of the judged samples, in the given views and in medians of
+	// this distance (n values); +Inf if no view of the sample varies. Outlier marks finite ones that are too large
+	// (docs/trust.md). Both are nil with Config.NoStructure, for fewer than 24 samples, and if this median is 0.
 	Remoteness []float64
 	Outlier    []bool
 

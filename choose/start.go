@@ -78,7 +78,7 @@ type starter struct {
 // Start compares three initial clusterings and returns the configuration with the chosen one:
 //
 //   - the default: k-means of the smoothed views, in both standardisations;
-//   - the same with PreprocessSample alone, if Preprocess is PreprocessBoth, its default;
+//   - the same with PreprocessSample alone, if Preprocess is PreprocessBoth, its default, and Noise has no Scale;
 //   - k-means of the standardised views side by side, without neighbours.
 //
 // The default favours clusters of equal sizes. So another start is chosen only if its clusters are clearly less even, and about

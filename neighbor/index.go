@@ -14,7 +14,7 @@ import (
 // Config sets how Build makes a graph. Each field documents what its zero value means.
 type Config struct {
 	Neighbors int     // k of the exact graph; 0: 10
-	Rest      float64 // weight of one-sided edges; 0: 0.05; negative: none
+	Rest      float64 // weight of one-sided edges, at most 1e100; 0: 0.05; negative: none
 	// ExactUpTo is the number of samples up to which neighbours are exact, with landmarks above; 0: 10,000; negative:
 	// landmarks always. Exact neighbours cost O(n²·d), landmarks O(n·M·d).
 	ExactUpTo int
