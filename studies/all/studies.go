@@ -116,6 +116,7 @@ var studies = []study{
 	{"scale-labels", "./bench/scale -folder OUT -rows labels -labels 1000000,3000000,10000000", nil},
 	{"scale-epochs", "./bench/scale -folder OUT -rows epochs", nil},
 	{"scale-ranks", "./bench/scale -data DATA -folder OUT -rows ranks", nil},
+	{"scale-nodes", "./bench/scale -folder OUT -rows nodes -workers 1", nil},
 	{"growth", "test " + module + " -run ^$ -bench Epoch -benchtime 60x", nil},
 	{"growth-fits", "test " + module + " -run ^$ -bench ^BenchmarkFit$/./n -benchtime 3x", nil},
 	{"step", step, nil},

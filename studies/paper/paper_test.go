@@ -424,8 +424,11 @@ func TestBesideThePaper(t *testing.T) {
 	if notes := s.pages[0].notes; !strings.Contains(notes, "pears has 90 samples in 2 views; the paper's Pears has 91") {
 		t.Error(notes)
 	}
+	if len(printedOf) != 8+2 {
+		t.Errorf("%d sets", len(printedOf))
+	}
 	for name, p := range printedOf {
-		if name != strings.ToLower(name) || len(p.scores) < 2 || p.scores[ownName][0] == 0 {
+		if name != strings.ToLower(name) || len(p.Scores) < 2 || p.Scores[ownName][0] == 0 {
 			t.Errorf("%s: %+v", name, p)
 		}
 	}

@@ -58,14 +58,17 @@ var workloads = []workload{
 }
 
 func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "compare:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
 	if len(os.Args) > 1 {
 		run := map[string]func([]string) error{"child": runChild, "method": runMethod, "own": runOwn}[os.Args[1]]
 		if run != nil {
-			if err := run(os.Args[2:]); err != nil {
-				fmt.Fprintln(os.Stderr, "compare:", err)
-				os.Exit(1)
-			}
-			return
+			return run(os.Args[2:])
 		}
 	}
 	data := flag.String("data", "", "folders with mnist3v.npz and msrcv1.npz, separated by commas")
@@ -82,25 +85,13 @@ func main() {
 		strings.Join(ownNames(), ", ")+"; or all")
 	flag.Parse()
 	if *own != "" {
-		if err := compareOwn(os.Stdout, *own, *data); err != nil {
-			fmt.Fprintln(os.Stderr, "compare:", err)
-			os.Exit(1)
-		}
-		return
+		return compareOwn(os.Stdout, *own, *data)
 	}
 	if *of != "" {
-		m := &methods{data: *data, python: *python, only: *only, figure: *figure, limit: *limit, runs: max(1, *runs),
-			sets: strings.Split(*of, ",")}
-		if err := compareMethods(os.Stdout, m); err != nil {
-			fmt.Fprintln(os.Stderr, "compare:", err)
-			os.Exit(1)
-		}
-		return
+		return compareMethods(os.Stdout, &methods{data: *data, python: *python, only: *only, figure: *figure, limit: *limit,
+			runs: max(1, *runs), sets: strings.Split(*of, ",")})
 	}
-	if err := compare(os.Stdout, *data, *only, *python, *rounds); err != nil {
-		fmt.Fprintln(os.Stderr, "compare:", err)
-		os.Exit(1)
-	}
+	return compare(os.Stdout, *data, *only, *python, *rounds)
 }
 
 func compare(out io.Writer, data, only, python string, rounds int) error {

@@ -7,16 +7,14 @@ import (
 	"sync"
 	"syscall"
 	"time"
-	"unsafe"
 )
 
-// diskRate reads the files past the system's cache, two blocks at a time, and returns the bytes a second. huge says whether
-// the memory that they go to lies in huge pages, to which a disk of a virtual machine may give more.
-func diskRate(files []string, huge bool) (float64, error) {
+// diskRate reads the files past the system's cache, two blocks at a time, and returns the bytes a second.
+func diskRate(files []string) (float64, error) {
 	var bytes int64
 	began := time.Now()
 	for _, path := range files {
-		n, err := readPast(path, huge)
+		n, err := readPast(path)
 		if err != nil {
 			return 0, err
 		}
@@ -25,8 +23,8 @@ func diskRate(files []string, huge bool) (float64, error) {
 	return float64(bytes) / time.Since(began).Seconds(), nil
 }
 
-func readPast(path string, huge bool) (total int64, err error) {
-	const block, page = 1 << 20, 2 << 20
+func readPast(path string) (total int64, err error) {
+	const block = 1 << 20
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECT, 0)
 	if err != nil {
 		return 0, err
@@ -34,19 +32,14 @@ func readPast(path string, huge bool) (total int64, err error) {
 	defer func() { err = errors.Join(err, f.Close()) }()
 	var held [2][]byte
 	for k := range held {
-		all, err := syscall.Mmap(-1, 0, 2*page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+		held[k], err = syscall.Mmap(-1, 0, block, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
 		if err != nil {
 			return 0, err
 		}
-		defer syscall.Munmap(all)
-		advice := syscall.MADV_NOHUGEPAGE
-		if huge {
-			advice = syscall.MADV_HUGEPAGE
-		}
-		if err := syscall.Madvise(all, advice); err != nil {
+		defer syscall.Munmap(held[k])
+		if err := syscall.Madvise(held[k], syscall.MADV_NOHUGEPAGE); err != nil {
 			return 0, err
 		}
-		held[k] = all[page-int(uintptr(unsafe.Pointer(&all[0]))%page):][:block]
 	}
 	var wait sync.WaitGroup
 	var counts [2]int64

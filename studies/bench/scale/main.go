@@ -1,9 +1,10 @@
-// Command scale measures what docs/scale.md says of data larger than memory, a row of its tables each:
+// Command scale measures what docs/scale.md and docs/mpi.md say of data larger than memory, a row of their tables each:
 //
 //	go run -C studies ./bench/scale -folder FOLDER [-data FOLDER,FOLDER] [-rows epochs,sample,…]
 //
 // The folder is on the disk that is measured, and has room for 4 GB. The rows sample, whole and ranks are of mnist3v, numbers of three
-// small sets; without -data these rows are left out. ranks needs Open MPI.
+// small sets; without -data these rows are left out. ranks needs Open MPI, nodes 20 GB
+// of memory.
 //
 // Every fit is a process of its own, in a memory control group where the system permits one. Times need an idle machine.
 package main
@@ -30,12 +31,9 @@ import (
 
 // bench holds the flags.
 type bench struct {
-	ctx                          context.Context
-	folder, data, labels         string
-	features                     string
-	n, seeds, workers, fit, some int
-	made                         int
-	rounds, paper, then          int
+	ctx                                                     context.Context
+	folder, data, labels, features                          string
+	n, seeds, workers, fit, some, made, rounds, paper, then int
 }
 
 func main() {
@@ -49,7 +47,7 @@ func main() {
 	flag.StringVar(&b.labels, "labels", "1000000,10000000", "numbers of rows of the row labels")
 	flag.IntVar(&b.some, "labels-held", 200_000, "how many of them are labelled from memory too, for the time of the arithmetic")
 	flag.IntVar(&b.n, "n", 262_144, "samples of the row epochs, in views of 784, 342 and 210 features")
-	flag.IntVar(&b.rounds, "rounds", 3, "how many times the rows epochs and ranks are measured, alternated")
+	flag.IntVar(&b.rounds, "rounds", 3, "how many times the rows epochs, ranks and nodes are measured, alternated")
 	flag.IntVar(&b.paper, "paper-epochs", 2, "epochs of each fit of the row epochs")
 	flag.IntVar(&b.seeds, "seeds", 5, "seeds of the rows sample, numbers, many and views")
 	flag.IntVar(&b.made, "made", 20_000, "samples of the rows many and views")
@@ -95,7 +93,7 @@ func (b *bench) measure(rows string) error {
 		of       func(folder string) error
 	}{
 		"epochs": {false, b.ofEpochs}, "labels": {false, b.ofLabels}, "many": {false, b.ofMany}, "views": {false, b.ofViews},
-		"numbers": {true, b.ofNumbers}, "ranks": {true, b.ofRanks},
+		"numbers": {true, b.ofNumbers}, "ranks": {true, b.ofRanks}, "nodes": {false, b.ofNodes},
 		"sample": {true, func(folder string) error { return b.ofSample(folder, b.fit) }},
 		"whole":  {true, func(folder string) error { return b.ofSample(folder, 0) }},
 	}
@@ -172,7 +170,7 @@ func (b *bench) ofEpochs(folder string) error {
 		{"rows on disk, state computed again", 134, 100},
 	}
 	resident, ratios, hash := 0.0, make([][]float64, len(ways)), ""
-	before, err := diskRate(files, false)
+	before, err := diskRate(files)
 	if err != nil {
 		return err
 	}
@@ -186,11 +184,7 @@ func (b *bench) ofEpochs(folder string) error {
 			if err != nil {
 				return err
 			}
-			after, err := diskRate(files, false)
-			if err != nil {
-				return err
-			}
-			huge, err := diskRate(files, true)
+			after, err := diskRate(files)
 			if err != nil {
 				return err
 			}
@@ -201,8 +195,8 @@ func (b *bench) ofEpochs(folder string) error {
 			ratio := r.Epoch / max(passes, resident)
 			ratios[k] = append(ratios[k], ratio)
 			fmt.Printf("epochs: %s, %d MiB: %v; the disk gives %.2f and %.2f GB/s, five passes take %.1f s; epoch %.2f times "+
-				"max(five passes, epoch in memory); to huge pages the disk gives %.2f GB/s; the bits of memory: %v\n",
-				w.name, w.limit, r, before/1e9, after/1e9, passes, ratio, huge/1e9, r.Hash == hash)
+				"max(five passes, epoch in memory); the bits of memory: %v\n",
+				w.name, w.limit, r, before/1e9, after/1e9, passes, ratio, r.Hash == hash)
 			before = after
 		}
 	}
@@ -303,7 +297,7 @@ func (b *bench) ofLabels(folder string) error {
 		if err != nil {
 			return err
 		}
-		rate, err := diskRate(files, false)
+		rate, err := diskRate(files)
 		if err != nil {
 			return err
 		}

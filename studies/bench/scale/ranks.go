@@ -14,13 +14,11 @@ import (
 	"github.com/largemvc/largemvc/studies/internal/sets"
 )
 
-// rankTimes holds the seconds of a fit of some processes.
-type rankTimes struct {
-	Whole   float64 `json:"-"` // from the start of the launcher to its end
-	Read    float64 `json:"read_seconds"`
-	Prepare float64 `json:"init_seconds"`
-	Epoch   float64 `json:"seconds_per_epoch"`
-}
+// rankTimes holds the times of the parts of a fit.
+type rankTimes [4]float64
+
+// partsOfRanks names these parts (seconds). The first is from the start of the launcher to its end.
+var partsOfRanks = [4]string{"whole", "reading", "preparation and first anchors", "an epoch"}
 
 // ofRanks is fits of one process and of two, of a thread each, in turns, on mnist3v four times over.
 func (b *bench) ofRanks(folder string) error {
@@ -51,16 +49,9 @@ func (b *bench) ofRanks(folder string) error {
 				took[k] = append(took[k], one)
 			}
 		}
-		for _, part := range []struct {
-			name string
-			of   func(t rankTimes) float64
-		}{
-			{"whole", func(t rankTimes) float64 { return t.Whole }}, {"reading", func(t rankTimes) float64 { return t.Read }},
-			{"preparation and first anchors", func(t rankTimes) float64 { return t.Prepare }},
-			{"an epoch", func(t rankTimes) float64 { return t.Epoch }},
-		} {
-			one, two := middle(took[0], part.of), middle(took[1], part.of)
-			fmt.Printf("ranks: %d samples, preset %v, %s: %.3g and %.3g s, efficiency %.0f %%\n", data.samples(), preset, part.name,
+		for i, part := range partsOfRanks {
+			one, two := middle(took[0], i), middle(took[1], i)
+			fmt.Printf("ranks: %d samples, preset %v, %s: %.3g and %.3g s, efficiency %.0f %%\n", data.samples(), preset, part,
 				one, two, 100*one/(2*two))
 		}
 	}
@@ -76,16 +67,21 @@ func (b *bench) timedRanks(args []string) (t rankTimes, err error) {
 	if err != nil {
 		return t, err
 	}
-	err = json.Unmarshal(text, &t)
-	t.Whole = time.Since(began).Seconds()
-	return t, err
+	whole := time.Since(began).Seconds()
+	var of struct {
+		Read    float64 `json:"read_seconds"`
+		Prepare float64 `json:"init_seconds"`
+		Epoch   float64 `json:"seconds_per_epoch"`
+	}
+	err = json.Unmarshal(text, &of)
+	return rankTimes{whole, of.Read, of.Prepare, of.Epoch}, err
 }
 
-// middle is the median of a time.
-func middle(all []rankTimes, of func(t rankTimes) float64) float64 {
+// middle is the median of a part.
+func middle(all []rankTimes, part int) float64 {
 	var times []float64
 	for _, t := range all {
-		times = append(times, of(t))
+		times = append(times, t[part])
 	}
 	slices.Sort(times)
 	return times[len(times)/2]

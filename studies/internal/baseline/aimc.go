@@ -13,18 +13,14 @@ import (
 const aimcSettings = "columns z-scored, dimension of the integral space d = c, at most 50 iterations, c " +
 	"random samples as the first clusters"
 
-// AIMC is fast multiview clustering in an adaptively-weighted integral space (M.-S. Chen, T. Liu, C.-D. Wang, D. Huang and
+// aimc is fast multiview clustering in an adaptively-weighted integral space (M.-S. Chen, T. Liu, C.-D. Wang, D. Huang and
 // J.-H. Lai, ACM MM 2022):
 //
 //	min Σ_v α_v ‖X_v − Y Fᵀ G_vᵀ‖²  subject to G_vᵀG_v = I, FᵀF = I, Y a partition,
 //
 // with projections G_v (d_v×c), consensus centres F (c×c) and the weights α_v = 1/(2‖X_v − Y FᵀG_vᵀ‖), by turns in G, F, Y
 // and α. It starts from F = I and a partition of c random samples, and needs no parameter.
-func AIMC(ctx context.Context, views []mat.Matrix, c int, seed uint64) ([]int, error) {
-	return aimcOf(ctx, views, c, seed, zScore)
-}
-
-func aimcOf(ctx context.Context, views []mat.Matrix, c int, seed uint64, how scaling) ([]int, error) {
+func aimc(ctx context.Context, views []mat.Matrix, c int, seed uint64, how scaling) ([]int, error) {
 	x, err := load(ctx, views, nil, c, how)
 	if err != nil {
 		return nil, err
@@ -55,9 +51,6 @@ func aimcOf(ctx context.Context, views []mat.Matrix, c int, seed uint64, how sca
 			return nil, err
 		}
 		if err := p.assign(ctx, centres, weights); err != nil {
-			return nil, err
-		}
-		if err := p.accumulate(ctx); err != nil {
 			return nil, err
 		}
 		objective := 0.0

@@ -71,7 +71,7 @@ func (p *partition) accumulate(ctx context.Context) error {
 	return nil
 }
 
-// assign gives every sample the label with the smallest Σ_v w_v ‖x_iv − c_kv‖², the first of equals.
+// assign gives every sample the label with the smallest Σ_v w_v ‖x_iv − c_kv‖², the first of equals, and sets the sums.
 func (p *partition) assign(ctx context.Context, centres [][]float64, weights []float64) error {
 	ld := kernel.Pad(p.c)
 	panels := make([]kernel.Panel[float32], len(p.x))
@@ -85,7 +85,7 @@ func (p *partition) assign(ctx context.Context, centres [][]float64, weights []f
 		kernel.PackT(&panels[v], b.d, p.c, scaled, b.d)
 	}
 	n := len(p.labels)
-	return parallel.For(ctx, 0, (n+assignChunk-1)/assignChunk, func(_, k int) error {
+	err := parallel.For(ctx, 0, (n+assignChunk-1)/assignChunk, func(_, k int) error {
 		lo, hi := k*assignChunk, min((k+1)*assignChunk, n)
 		score := make([]float32, (hi-lo)*ld)
 		for v, b := range p.x {
@@ -103,6 +103,10 @@ func (p *partition) assign(ctx context.Context, centres [][]float64, weights []f
 		}
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	return p.accumulate(ctx)
 }
 
 // residual returns ‖X_v − Y C_v‖² for the labels Y, whose sums must be up to date.

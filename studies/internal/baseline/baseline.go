@@ -1,7 +1,7 @@
 // Package baseline has the methods that LargeMvC-Net is compared with, written from their papers: variants of k-means, five
 // multi-view methods of linear cost, and four for samples that lack views (IncompleteMethods).
 //
-//	labels, err := baseline.LMVSC(ctx, views, 10, seed)
+//	labels, err := baseline.KMeansZScored(ctx, views, 10, seed)
 //
 // Every method takes the views as n×d_v matrices, samples in rows, and the number of clusters, and returns a label from 0 for
 // every sample. No method uses class labels, except BestView and LMVSCOfGrid. Settings are fixed; none is tuned to a data set.
@@ -35,16 +35,14 @@ func Methods() []Method {
 		{"k-means, z-scored", "S. Lloyd, IEEE Trans. Inf. Theory 1982",
 			"columns z-scored, views concatenated, 10 k-means++ starts", KMeansZScored},
 		{"k-means, unit rows", "S. Lloyd, IEEE Trans. Inf. Theory 1982",
-			"samples standardised per view, unit norm, views concatenated, 10 k-means++ starts",
-			KMeansUnitRows},
+			"samples standardised per view, unit norm, views concatenated, 10 k-means++ starts", KMeansUnitRows},
 		{"spectral k-means", "C. Ding and X. He, ICML 2004",
-			"samples standardised per view, views concatenated, k-means on the first c left singular vectors",
-			SpectralKMeans},
-		{"LMVSC", "Z. Kang et al., AAAI 2020", lmvscSettings, LMVSC},
-		{"FDAGF", "P. Zhang et al., AAAI 2023", fdagfSettings, FDAGF},
-		{"EMVGC-LG", "Y. Wen et al., ACM MM 2023", emvgcSettings, EMVGCLG},
-		{"AIMC", "M.-S. Chen et al., ACM MM 2022", aimcSettings, AIMC},
-		{"OPMC", "J. Liu et al., ICCV 2021", opmcSettings, OPMC},
+			"samples standardised per view, views concatenated, k-means on the first c left singular vectors", SpectralKMeans},
+		{"LMVSC", "Z. Kang et al., AAAI 2020", lmvscSettings, scaled(lmvsc).with(raw)},
+		{"FDAGF", "P. Zhang et al., AAAI 2023", fdagfSettings, scaled(fdagf).with(zScore)},
+		{"EMVGC-LG", "Y. Wen et al., ACM MM 2023", emvgcSettings, scaled(emvgc).with(zScore)},
+		{"AIMC", "M.-S. Chen et al., ACM MM 2022", aimcSettings, scaled(aimc).with(zScore)},
+		{"OPMC", "J. Liu et al., ICCV 2021", opmcSettings, scaled(opmc).with(zScore)},
 	}
 }
 
@@ -54,14 +52,21 @@ func StandardisedMethods() []Method {
 	var out []Method
 	for _, m := range []struct {
 		name string
-		run  func(ctx context.Context, views []mat.Matrix, c int, seed uint64, how scaling) ([]int, error)
-	}{{"LMVSC", lmvscOf}, {"FDAGF", fdagfOf}, {"EMVGC-LG", emvgcOf}, {"AIMC", aimcOf}, {"OPMC", opmcOf}} {
-		run := func(ctx context.Context, views []mat.Matrix, c int, seed uint64) ([]int, error) {
-			return m.run(ctx, views, c, seed, sample)
-		}
-		out = append(out, Method{Name: m.name + ", samples standardised", Run: run})
+		run  scaled
+	}{{"LMVSC", lmvsc}, {"FDAGF", fdagf}, {"EMVGC-LG", emvgc}, {"AIMC", aimc}, {"OPMC", opmc}} {
+		out = append(out, Method{Name: m.name + ", samples standardised", Run: m.run.with(sample)})
 	}
 	return out
+}
+
+// scaled is a Func with the standardisation of the views as an argument.
+type scaled func(ctx context.Context, views []mat.Matrix, c int, seed uint64, how scaling) ([]int, error)
+
+// with is the Func of one standardisation.
+func (f scaled) with(how scaling) Func {
+	return func(ctx context.Context, views []mat.Matrix, c int, seed uint64) ([]int, error) {
+		return f(ctx, views, c, seed, how)
+	}
 }
 
 // scaling is the standardisation of the views.

@@ -92,11 +92,11 @@ func TestStandardisedMethods(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := LMVSC(context.Background(), scaled, 3, 2)
+	want, err := lmvsc(context.Background(), scaled, 3, 2, raw)
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("labels %v, want %v (%v)", got, want, err)
 	}
-	if other, err := LMVSC(context.Background(), views, 3, 2); err != nil || slices.Equal(got, other) {
+	if other, err := lmvsc(context.Background(), views, 3, 2, raw); err != nil || slices.Equal(got, other) {
 		t.Errorf("the labels of views as they are (%v)", err)
 	}
 }

@@ -18,7 +18,7 @@ const (
 	emvgcSettings = "columns z-scored, m = c anchors, λ = 0.1 and μ = 1 (the middles of the paper's grid), at most 40 iterations"
 )
 
-// EMVGCLG is efficient multi-view graph clustering with local and global structure preservation (Y. Wen, S. Liu, X. Wan, S.
+// emvgc is efficient multi-view graph clustering with local and global structure preservation (Y. Wen, S. Liu, X. Wan, S.
 // Wang, K. Liang, X. Liu, X. Yang and P. Zhang, ACM MM 2023), with the objective of its authors' code:
 //
 //	min Σ_v (‖X_v − Z A_v‖² + λ Σ_ij z_ij ‖a_vj‖²) + μ‖Z‖²  subject to Z ≥ 0, Z1 = 1,
@@ -26,11 +26,7 @@ const (
 // with the anchors A_v (m×d_v) of each view and the graph Z (n×m) of samples and anchors, common to the views, whose left
 // singular vectors are clustered. It goes by turns in Z and A, both exactly, from anchors that k-means gives, until an
 // iteration lowers the objective by less than a thousandth.
-func EMVGCLG(ctx context.Context, views []mat.Matrix, c int, seed uint64) ([]int, error) {
-	return emvgcOf(ctx, views, c, seed, zScore)
-}
-
-func emvgcOf(ctx context.Context, views []mat.Matrix, c int, seed uint64, how scaling) ([]int, error) {
+func emvgc(ctx context.Context, views []mat.Matrix, c int, seed uint64, how scaling) ([]int, error) {
 	x, err := load(ctx, views, nil, c, how)
 	if err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ const (
 		"α = 1000 and λ = 10 (the authors' example), at most 50 iterations"
 )
 
-// FDAGF is flexible and diverse anchor graph fusion (P. Zhang, S. Wang, L. Li, C. Zhang, X. Liu, E. Zhu, Z. Liu, L. Zhou and L.
+// fdagf is flexible and diverse anchor graph fusion (P. Zhang, S. Wang, L. Li, C. Zhang, X. Liu, E. Zhu, Z. Liu, L. Zhou and L.
 // Luo, AAAI 2023):
 //
 //	min Σ_v Σ_r β_vr (‖X_v − Z_vr A_vr‖² + α‖Z_vr‖²) + λβ_vr²
@@ -30,11 +30,7 @@ const (
 // with several graphs Z_vr (n×m_r) of samples and anchors A_vr (m_r×d_v) in every view. They are found by turns in Z, A and β,
 // from anchors that k-means gives; the graphs, each anchor divided by the root of its sum and each graph weighted by √β_vr, are
 // set side by side and clustered by their first c left singular vectors.
-func FDAGF(ctx context.Context, views []mat.Matrix, c int, seed uint64) ([]int, error) {
-	return fdagfOf(ctx, views, c, seed, zScore)
-}
-
-func fdagfOf(ctx context.Context, views []mat.Matrix, c int, seed uint64, how scaling) ([]int, error) {
+func fdagf(ctx context.Context, views []mat.Matrix, c int, seed uint64, how scaling) ([]int, error) {
 	x, err := load(ctx, views, nil, c, how)
 	if err != nil {
 		return nil, err

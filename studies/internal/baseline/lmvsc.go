@@ -19,7 +19,7 @@ var (
 
 const lmvscSettings = "views as they are, m = 50 anchors a view and α = 1 (the middle of the authors' grid)"
 
-// LMVSC is large-scale multi-view subspace clustering in linear time (Z. Kang, W. Zhou, Z. Zhao, J. Shao, M. Han and Z.
+// lmvsc is large-scale multi-view subspace clustering in linear time (Z. Kang, W. Zhou, Z. Zhao, J. Shao, M. Han and Z.
 // Xu, AAAI 2020). In every view k-means gives m anchors A_v, and every sample is written as a convex combination of
 // them,
 //
@@ -27,11 +27,7 @@ const lmvscSettings = "views as they are, m = 50 anchors a view and α = 1 (the 
 //
 // the weights of all views side by side, Z = [Z_1 … Z_V]/√V (n×Vm), are clustered by k-means on their first c left
 // singular vectors. Each sample's problem is solved exactly.
-func LMVSC(ctx context.Context, views []mat.Matrix, c int, seed uint64) ([]int, error) {
-	return lmvscOf(ctx, views, c, seed, raw)
-}
-
-func lmvscOf(ctx context.Context, views []mat.Matrix, c int, seed uint64, how scaling) ([]int, error) {
+func lmvsc(ctx context.Context, views []mat.Matrix, c int, seed uint64, how scaling) ([]int, error) {
 	x, err := load(ctx, views, nil, c, how)
 	if err != nil {
 		return nil, err
@@ -40,7 +36,7 @@ func lmvscOf(ctx context.Context, views []mat.Matrix, c int, seed uint64, how sc
 	if err != nil {
 		return nil, err
 	}
-	return lmvsc(ctx, x, anchors, lmvscAlphas[1], c, seed)
+	return lmvscOn(ctx, x, anchors, lmvscAlphas[1], c, seed)
 }
 
 // LMVSCOfGrid runs LMVSC with every setting of its authors' grid: m of c, 50 and 100 anchors and α of 0.01, 1 and 100. It returns
@@ -63,7 +59,7 @@ func LMVSCOfGrid(
 			return nil, "", err
 		}
 		for _, alpha := range lmvscAlphas {
-			found, err := lmvsc(ctx, x, anchors, alpha, c, seed)
+			found, err := lmvscOn(ctx, x, anchors, alpha, c, seed)
 			if err != nil {
 				return nil, "", err
 			}
@@ -98,8 +94,8 @@ func findAnchors(ctx context.Context, x []*block, m int, seed uint64) ([]anchorS
 	return out, nil
 }
 
-// lmvsc clusters the samples by their weights on the anchors.
-func lmvsc(ctx context.Context, x []*block, anchors []anchorSet, alpha float64, c int, seed uint64) ([]int, error) {
+// lmvscOn clusters the samples by their weights on the anchors.
+func lmvscOn(ctx context.Context, x []*block, anchors []anchorSet, alpha float64, c int, seed uint64) ([]int, error) {
 	n, width := x[0].n, 0
 	parts := make([][]float64, len(x))
 	for v, b := range x {

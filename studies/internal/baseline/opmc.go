@@ -15,18 +15,14 @@ const (
 	opmcSettings   = "columns z-scored, equal view weights, c latent dimensions, one random start, relative tolerance 1e-5"
 )
 
-// OPMC is one-pass multi-view clustering for large-scale data (J. Liu, X. Liu, Y. Yang, L. Liu, S. Wang, W. Liang and J.
+// opmc is one-pass multi-view clustering for large-scale data (J. Liu, X. Liu, Y. Yang, L. Liu, S. Wang, W. Liang and J.
 // Shi, ICCV 2021), with the equal view weights of its authors' code:
 //
 //	min Σ_v ‖X_v − Y C_v W_v‖²  subject to W_v W_vᵀ = I, Y a partition,
 //
 // with the partition Y common to the views, and each view's centres C_v (c×c) in its projection W_v (c×d_v), by turns in W,
 // C and Y, from random labels and random C.
-func OPMC(ctx context.Context, views []mat.Matrix, c int, seed uint64) ([]int, error) {
-	return opmcOf(ctx, views, c, seed, zScore)
-}
-
-func opmcOf(ctx context.Context, views []mat.Matrix, c int, seed uint64, how scaling) ([]int, error) {
+func opmc(ctx context.Context, views []mat.Matrix, c int, seed uint64, how scaling) ([]int, error) {
 	x, err := load(ctx, views, nil, c, how)
 	if err != nil {
 		return nil, err
@@ -54,9 +50,6 @@ func opmcOf(ctx context.Context, views []mat.Matrix, c int, seed uint64, how sca
 			}
 		}
 		if err := p.assign(ctx, centres, weights); err != nil {
-			return nil, err
-		}
-		if err := p.accumulate(ctx); err != nil {
 			return nil, err
 		}
 		objective := 0.0
