@@ -59,9 +59,7 @@ func (c *Clustering) setNotes(group *ranks.Group, views []view.View) error {
 }
 
 // finish clusters the representation of a trained network and makes the predictor.
-func finish[T kernel.Float](
-	ctx context.Context, in *prepared[T], net *lossNetwork[T], r *train.Run,
-) (*Clustering, error) {
+func finish[T kernel.Float](ctx context.Context, in *prepared[T], net *lossNetwork[T], r *train.Run) (*Clustering, error) {
 	began := time.Now()
 	c, views := net.config, in.Views
 	p := newPredictor(c, views, inputsOf(in.List), r)
@@ -236,9 +234,7 @@ func copyReads[T kernel.Float](r *readOuts, h []T, trust [][]float64, ld int) {
 type asPrepared[T kernel.Float] []rows.Matrix[T]
 
 // Take returns samples [lo, hi) of the inputs.
-func (x asPrepared[T]) Take(
-	_ context.Context, _ []view.View, lo, hi, _ int, _ *prepare.Buffer[T],
-) ([]rows.Matrix[T], error) {
+func (x asPrepared[T]) Take(_ context.Context, _ []view.View, lo, hi, _ int, _ *prepare.Buffer[T]) ([]rows.Matrix[T], error) {
 	out := make([]rows.Matrix[T], len(x))
 	for k, all := range x {
 		_, d := all.Dims()

@@ -113,9 +113,7 @@ func learnKnown(
 }
 
 // knownBlocks shows the features of known samples, of all ranks, to do, a block at a time, in order.
-func knownBlocks(
-	ctx context.Context, r *run, p *Predictor, samples []int, do func(first, n int, phi []float64) error,
-) error {
+func knownBlocks(ctx context.Context, r *run, p *Predictor, samples []int, do func(first, n int, phi []float64) error) error {
 	width := p.featureCount()
 	phi := make([]float64, min(len(samples), knownRows)*width)
 	for lo := 0; lo < len(samples); lo += knownRows {

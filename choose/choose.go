@@ -89,6 +89,7 @@ type Choices struct {
 	ByGap        int // the number of the largest Gap, 0 if there is none
 
 	byLoss bool
+	wanted int // how many numbers were to be tried
 }
 
 // String returns a line for every number, and the suggestion with its reasons.
@@ -144,7 +145,7 @@ func Clusters(ctx context.Context, views []largemvc.View, config largemvc.Config
 	}); err != nil {
 		return nil, err
 	}
-	out := &Choices{byLoss: c.Neighborhood.Neighbors != largemvc.None && c.Neighborhood.Weight > 0}
+	out := &Choices{wanted: len(choose.Clusters), byLoss: c.Neighborhood.Neighbors != largemvc.None && c.Neighborhood.Weight > 0}
 	gaps, err := eigengaps(ctx, views, &c, choose.Clusters)
 	if err != nil {
 		return nil, err

@@ -251,6 +251,21 @@ func TestChooseEnds(t *testing.T) {
 	}
 }
 
+// After an early end, the highest number that was tried is not clear: higher ones were to be tried.
+func TestEndAtTheHighestTried(t *testing.T) {
+	views, _ := blobViews(200, 3, 0.3, 52, 6, 4)
+	for _, c := range []struct {
+		numbers []int
+		clear   bool
+	}{{[]int{3}, true}, {[]int{3, 4}, false}} {
+		got, err := Clusters(t.Context(), views, largemvc.Config{Epochs: 2}, Config{Clusters: c.numbers, Seeds: 1,
+			Progress: func(int, int, Choice) error { return largemvc.ErrStop }})
+		if err != nil || got.Suggested != 3 || got.Clear != c.clear {
+			t.Errorf("%v: %v, %v", c.numbers, got, err)
+		}
+	}
+}
+
 // A number of clusters that Fit would refuse is refused before the first fit; numbers that are not given are ones that it takes.
 func TestClustersOfFitSamples(t *testing.T) {
 	ctx := context.Background()

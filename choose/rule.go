@@ -84,7 +84,7 @@ func (c *Choices) suggestByNeighbors() {
 	if where != "" {
 		because("%s", where)
 	}
-	edge := at == len(c.Choices)-1 && len(c.Choices) > 1
+	edge := at == len(c.Choices)-1 && max(len(c.Choices), c.wanted) > 1
 	if edge {
 		because("%d is the highest number tried: higher ones may be better", x.Clusters)
 	}

@@ -91,6 +91,16 @@ func TestLocalEnds(t *testing.T) {
 	}
 }
 
+// A rank that ends the job without a reason is named.
+func TestAbortWithoutError(t *testing.T) {
+	ranks := Local(2)
+	ranks[1].Abort(nil)
+	err := ranks[0].Broadcast(t.Context(), 0, []byte{1})
+	if want := "comm: rank 1 ended the job: without an error"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
 // TestAllToAll: every rank gets from every other the bytes that it has for it, of another number for each pair.
 func TestAllToAll(t *testing.T) {
 	type exchanger interface {

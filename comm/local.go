@@ -1,6 +1,7 @@
 package comm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -157,5 +158,5 @@ func sum(x []int) (total int) {
 
 // Abort makes the waiting calls of the other ranks return.
 func (l *local) Abort(err error) {
-	l.end(fmt.Errorf("comm: rank %d ended the job: %w", l.rank, errors.Join(err)))
+	l.end(fmt.Errorf("comm: rank %d ended the job: %w", l.rank, cmp.Or(err, errors.New("without an error"))))
 }

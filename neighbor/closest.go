@@ -289,9 +289,7 @@ func (m *landmarks[T]) take(row []T, left, keep int, w *landmarkSpace[T]) {
 
 // takeMore adds landmarks that may be among the lowest, by the given bounds, except those that were taken already. Each one found
 // excludes later ones, whose bounds exceed the last of the nearest by more than over.
-func (m *landmarks[T]) takeMore(
-	row, bounds []T, taken, others []int32, want, most int, over float64, w *landmarkSpace[T],
-) {
+func (m *landmarks[T]) takeMore(row, bounds []T, taken, others []int32, want, most int, over float64, w *landmarkSpace[T]) {
 	const together = 8
 	var next [together]int32
 	var scores [together]T

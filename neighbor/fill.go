@@ -19,7 +19,7 @@ import (
 // it is. op must be a Graph or a Factor. Fill returns an error for sizes that do not fit and for values that are not finite, and
 // the context's error if ctx is cancelled.
 func Fill[T Float](ctx context.Context, op Operator, views []Block[T], steps, workers int) ([]Block[T], error) {
-	base, err := operand[T](op)
+	base, err := operand[T](op, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -88,14 +88,11 @@ type Filter[T Float] struct {
 // that do not fit and for values that are not finite, and the context's error if ctx is cancelled. After an error the views are
 // partly filtered.
 func Smooth[T Float](ctx context.Context, op Operator, views []Block[T], steps, workers int) ([]*Filter[T], error) {
-	base, err := operand[T](op)
+	base, err := operand[T](op, steps)
 	if err != nil {
 		return nil, err
 	}
 	n := op.Len()
-	if steps < 0 || steps > maxSteps {
-		return nil, fmt.Errorf("neighbor: %d steps of the filter; want 0 to %d", steps, maxSteps)
-	}
 	if err := checkBlocks(ctx, views, n, workers); err != nil {
 		return nil, err
 	}
@@ -191,10 +188,13 @@ func (e *GrowthError) Error() string {
 // maxSteps bounds the steps along a graph.
 const maxSteps = 1000
 
-// operand returns the parts of an operator, an error for nil.
-func operand[T Float](op Operator) (part[T], error) {
-	if err := checkOperator(op); err != nil {
+// operand returns the parts of an operator, an error for nil or for a wrong number of steps along it.
+func operand[T Float](op Operator, steps int) (part[T], error) {
+	if err := CheckOperator(op); err != nil {
 		return part[T]{}, err
+	}
+	if steps < 0 || steps > maxSteps {
+		return part[T]{}, fmt.Errorf("neighbor: %d steps of the filter; want 0 to %d", steps, maxSteps)
 	}
 	return partOf[T](op)
 }

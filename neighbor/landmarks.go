@@ -210,9 +210,7 @@ func (m *landmarks[T]) multiply(src *source[T], lo, hi int, prune bool, w *landm
 // closest calls f, in order, for the samples from lo to hi, at most blockRows, that have a view of the space. It passes their
 // `want` nearest landmarks by squared distance; of equal distances the lower number is first. With exact, distances have an error
 // of at most a thousandth of their spread; else they come from products.
-func (m *landmarks[T]) closest(
-	src *source[T], lo, hi, want int, exact bool, w *landmarkSpace[T], f func(i int, near []found),
-) {
+func (m *landmarks[T]) closest(src *source[T], lo, hi, want int, exact bool, w *landmarkSpace[T], f func(i int, near []found)) {
 	if w.among != nil {
 		m.closestOf(w.among, src, lo, hi, want, exact, w, f)
 		return

@@ -35,9 +35,7 @@ func (c *landmarkConfig) rng(stream uint64) *rand.Rand {
 }
 
 // moveLandmarks returns the landmarks of a space from some samples in random order, whose source has only the views of the space.
-func moveLandmarks[T Float](
-	ctx context.Context, sub *source[T], space Space, c landmarkConfig,
-) (_ *landmarks[T], err error) {
+func moveLandmarks[T Float](ctx context.Context, sub *source[T], space Space, c landmarkConfig) (_ *landmarks[T], err error) {
 	m := &landmarks[T]{space: space, nearest: c.Nearest, count: c.Count}
 	for q := range space.Views {
 		d := sub.dims[q]
@@ -99,9 +97,7 @@ func moveLandmarks[T Float](
 
 // someSamples returns count of the samples of all ranks in random order. The first `starts` of them have one of the views, if
 // there are enough such samples: landmarks begin there.
-func someSamples[T Float](
-	rng *rand.Rand, src *source[T], views []int, count, starts int,
-) ([]int, error) {
+func someSamples[T Float](rng *rand.Rand, src *source[T], views []int, count, starts int) ([]int, error) {
 	n := src.group.Total(src.n)
 	order, moved := shuffled(rng, n, count)
 	if !src.lacks(views) {

@@ -26,8 +26,8 @@ var (
 	_ Operator = (*Factor)(nil)
 )
 
-// checkOperator returns an error for an operator that is nil or empty.
-func checkOperator(op Operator) error {
+// CheckOperator returns an error for an operator that is nil or empty.
+func CheckOperator(op Operator) error {
 	if parallel.Nil(op) {
 		return errors.New("neighbor: the operator is nil")
 	}
@@ -44,7 +44,7 @@ func Mul[T Float](ctx context.Context, op Operator, workers int, dst, x []T, ld 
 	if err := parallel.CheckContext(ctx); err != nil {
 		return fmt.Errorf("neighbor: %w", err)
 	}
-	if err := checkOperator(op); err != nil {
+	if err := CheckOperator(op); err != nil {
 		return err
 	}
 	switch x := any(x).(type) {

@@ -9,7 +9,7 @@ type Parts[T Float] struct{ layout *layout[T] }
 
 // NewParts returns the parts of a Graph or a Factor. Any other operator is an error.
 func NewParts[T Float](op Operator) (*Parts[T], error) {
-	p, err := operand[T](op)
+	p, err := operand[T](op, 0)
 	return &Parts[T]{p.layout}, err
 }
 

@@ -58,9 +58,7 @@ func (s *source[T]) collect(ctx context.Context, views, samples []int, workers i
 
 // landmarksOfRanks finds the landmarks of the spaces on several ranks. Every rank has all views of its samples. All ranks get the
 // samples for the Lloyd steps of a space, and one of them computes its landmarks.
-func landmarksOfRanks[T Float](
-	ctx context.Context, src *source[T], spaces []Space, c landmarkConfig,
-) ([]*landmarks[T], error) {
+func landmarksOfRanks[T Float](ctx context.Context, src *source[T], spaces []Space, c landmarkConfig) ([]*landmarks[T], error) {
 	g := src.group
 	subs, out := make([]*source[T], len(spaces)), make([]*landmarks[T], len(spaces))
 	for q, p := range spaces {

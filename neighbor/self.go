@@ -2,6 +2,7 @@ package neighbor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -19,8 +20,11 @@ const selfColumns = 16
 func SelfWeights[T Float](
 	ctx context.Context, op Operator, steps, workers int, samples []int, device rows.Device,
 ) ([]float64, error) {
-	base, err := operand[T](op)
+	base, err := operand[T](op, steps)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkSamples(samples, base.links.group.Total(op.Len())); err != nil {
 		return nil, err
 	}
 	on := &deviceFilter[T]{base: base}
@@ -62,6 +66,16 @@ func SelfWeights[T Float](
 	return out, nil
 }
 
+// checkSamples returns an error for samples that are not among n.
+func checkSamples(samples []int, n int) error {
+	for _, i := range samples {
+		if i < 0 || i >= n {
+			return fmt.Errorf("neighbor: sample %d does not exist: there are %d samples", i, n)
+		}
+	}
+	return nil
+}
+
 // halfStep sets next to (x + A·x)/2, for selfColumns columns.
 func halfStep[T Float](ctx context.Context, op Operator, workers int, next, x []T) error {
 	if err := Mul(ctx, op, workers, next, x, selfColumns); err != nil {
@@ -95,15 +109,16 @@ func columnProducts[T Float](ctx context.Context, l *Links, x, y []T, workers in
 // replaces it by the result of Apply for a new sample with the same links, before the scaling to norm 1. It subtracts the
 // contribution of the row to its neighbours, with the weight self[r] (SelfWeights). An absent row becomes zero.
 func (f *Filter[T]) Alone(op Operator, samples []int, self []float64, x Block[T]) error {
-	base, err := operand[T](op)
+	base, err := operand[T](op, f.Steps)
 	if err != nil {
 		return err
 	}
 	atoms := base.links.atoms
-	if atoms != f.Atoms || x.Cols != f.Cols {
-		return fmt.Errorf("neighbor: %d atoms and %d columns for a filter of %d and %d", atoms, x.Cols, f.Atoms, f.Cols)
+	if atoms != f.Atoms || x.Cols != f.Cols || len(self) != len(samples) {
+		return fmt.Errorf("neighbor: %d atoms, %d columns and %d own weights for a filter of %d and %d and %d samples",
+			atoms, x.Cols, len(self), f.Atoms, f.Cols, len(samples))
 	}
-	if err := x.check(0, len(samples)); err != nil {
+	if err := errors.Join(x.check(0, len(samples)), checkSamples(samples, op.Len())); err != nil {
 		return err
 	}
 	l := &Links{atoms: atoms, ptr: []int{0}}

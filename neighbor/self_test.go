@@ -3,10 +3,45 @@ package neighbor
 import (
 	"context"
 	"math"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 )
+
+// What does not fit the graph is an error.
+func TestAloneErrors(t *testing.T) {
+	data := randomData(5, 20, false, 7, 4)
+	index, err := Build(t.Context(), viewsOf[float64](t, data), Spaces([]int{0, 1}), Config{Neighbors: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	op := index.Operator()
+	for _, x := range []struct {
+		steps, sample int
+		want          string
+	}{
+		{-1, 0, "-1 steps"}, {maxSteps + 1, 0, "1001 steps"},
+		{2, -1, "sample -1"}, {2, 20, "sample 20 does not exist: there are 20 samples"},
+	} {
+		got, err := SelfWeights[float64](t.Context(), op, x.steps, 1, []int{x.sample}, nil)
+		if got != nil || err == nil || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%d steps, sample %d: %v, %v", x.steps, x.sample, got, err)
+		}
+	}
+	ld := Stride(7)
+	filters, err := Smooth(t.Context(), op, []Block[float64]{{X: make([]float64, 20*ld), Ld: ld, Cols: 7}}, 2, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := Block[float64]{X: make([]float64, ld), Ld: ld, Cols: 7}
+	if err := filters[0].Alone(op, []int{20}, []float64{0}, row); err == nil || !strings.Contains(err.Error(), "sample 20") {
+		t.Error(err)
+	}
+	if err := filters[0].Alone(op, []int{1}, nil, row); err == nil || !strings.Contains(err.Error(), "0 own weights") {
+		t.Error(err)
+	}
+}
 
 // TestAlone compares the rows that a sample would get as a new one with those of the dense filter whose diagonal is what a new
 // sample keeps of itself.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/largemvc/largemvc/internal/testrig/testutil"
@@ -121,6 +122,16 @@ func TestNeighborInformation(t *testing.T) {
 			if e := optest.Worst(gradient, want); e > 1e-4 {
 				t.Errorf("n %d m %d: the gradient in float32 differs by %.1e", c.n, c.m, e)
 			}
+		}
+	}
+}
+
+// A graph that nothing made is an error.
+func TestNeighborInformationWithoutGraph(t *testing.T) {
+	h := gorgonia.NewMatrix(gorgonia.NewGraph(), tensor.Float64, gorgonia.WithShape(4, 2))
+	for _, graph := range []neighbor.Operator{nil, (*neighbor.Graph)(nil), &neighbor.Graph{}, &neighbor.Factor{}} {
+		if _, err := NeighborInformation(h, graph, 0); err == nil || !strings.Contains(err.Error(), "the operator is") {
+			t.Errorf("%#v: %v", graph, err)
 		}
 	}
 }

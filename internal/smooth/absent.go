@@ -45,9 +45,7 @@ func (s *Inputs[T]) Filled(ctx context.Context, blocks []neighbor.Block[T], n in
 
 // StartRows returns the rows for the initial clustering: the smoothed inputs in the blocks, with absent rows filled along the
 // graph. With zeros, k-means would separate samples mainly by their absent views.
-func (s *Graph[T]) StartRows(
-	ctx context.Context, blocks []neighbor.Block[T], n int, o Options,
-) ([]rows.Matrix[T], error) {
+func (s *Graph[T]) StartRows(ctx context.Context, blocks []neighbor.Block[T], n int, o Options) ([]rows.Matrix[T], error) {
 	filled, err := neighbor.Fill(ctx, s.Operator(), blocks, startFillSteps, o.Workers)
 	if err != nil {
 		return nil, ofNeighbors(ctx, err)

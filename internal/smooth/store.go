@@ -126,9 +126,7 @@ func ones(b []bool) []int {
 
 // Read reads the result of Save for a transform with the given options and inputs, views of dims features and the given numbers
 // of training samples and of columns of the representation; in has the first error.
-func Read[T kernel.Float](
-	in *file.Tensors, o Options, inputs []prepare.Input, dims []int, samples, columns int,
-) *Transform[T] {
+func Read[T kernel.Float](in *file.Tensors, o Options, inputs []prepare.Input, dims []int, samples, columns int) *Transform[T] {
 	st := &Standardised{Inputs: inputs}
 	s := &Transform[T]{inputs: &Inputs[T]{Standardised: st}, graph: &Graph[T]{}, judging: &judging[T]{seed: o.Seed}}
 	kinds := o.Kind.Parts()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 	"sync"
 
@@ -26,8 +25,8 @@ type table interface{ Gain() float64 }
 
 // Neighbors returns the term of H (n×m) and a graph of its samples.
 func Neighbors[T kernel.Float](workers int, h *Node, graph neighbor.Operator, temperature float64) (*Node, error) {
-	if v := reflect.ValueOf(graph); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		return nil, errors.New("neighbour information: the graph is nil")
+	if err := neighbor.CheckOperator(graph); err != nil {
+		return nil, fmt.Errorf("neighbour information: %w", err)
 	}
 	if err := check("neighbour information", "graph", h, graph.Len(), temperature); err != nil {
 		return nil, err
