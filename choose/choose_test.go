@@ -266,6 +266,22 @@ func TestEndAtTheHighestTried(t *testing.T) {
 	}
 }
 
+// More neighbours than there are samples are all samples, without an overflow.
+func TestClustersOfManyNeighbors(t *testing.T) {
+	views, _ := blobViews(60, 3, 0.3, 52, 6, 4)
+	var of [2]*Choices
+	for i, count := range []int{1000, math.MaxInt} {
+		config := largemvc.Config{Epochs: 2, Neighborhood: largemvc.Neighborhood{Neighbors: count}}
+		var err error
+		if of[i], err = Clusters(t.Context(), views, config, Config{Clusters: []int{2, 3, 4}, Seeds: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if of[1].Suggested != 3 || of[1].Choices[1].GapShare != of[0].Choices[1].GapShare {
+		t.Errorf("%v\nwith 1000:\n%v", of[1], of[0])
+	}
+}
+
 // A number of clusters that Fit would refuse is refused before the first fit; numbers that are not given are ones that it takes.
 func TestClustersOfFitSamples(t *testing.T) {
 	ctx := context.Background()
