@@ -49,8 +49,7 @@ type Config struct {
 	// With several ranks, each gives the labels of its samples.
 	Known []int
 
-	// Epochs is the number of optimiser steps, up to 1,000,000,000; default 30 with neighbours, 100 without.
-	// None: no training.
+	// Epochs is the number of optimiser steps, up to 1,000,000,000; default 30 with neighbours, 100 without. None: no training.
 	Epochs    int
 	Optimizer optim.Options // learning rate (default 0.03 with neighbours), weight decay and schedule of Adam, or another solver
 	Reduction Reduction     // weights of the views in the loss; default ReductionRelative
@@ -96,8 +95,7 @@ type Config struct {
 
 // Neighborhood has the settings of the neighbours. Each sample is linked to the samples that are most like it, in all views
 // together and in each view alone: k mutual nearest neighbours or, for many samples, a few landmarks. Fit smooths the views
-// along this graph. The loss rewards clusters that neighbours share, and clusters that other samples predict from the
-// features.
+// along this graph. The loss rewards clusters that neighbours share, and clusters that other samples predict from the features.
 type Neighborhood struct {
 	// Neighbors is k, the number of neighbours of a sample; default 10, from 100 samples on at most 0.7·n/Clusters, but at least
 	// 3. None: the network sees the views as Config.Preprocess leaves them, and all other fields must be zero.

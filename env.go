@@ -38,8 +38,7 @@ type Env struct {
 	Present *gorgonia.Node
 }
 
-// Module is a part of a network. Init makes its learnable nodes. The method that Represent, Noise or Anchor adds makes its
-// ops.
+// Module is a part of a network. Init makes its learnable nodes. The method that Represent, Noise or Anchor adds makes its ops.
 //
 // A custom module may use any Gorgonia ops in the element type Env.Of. It may keep and overwrite the nodes that it gets,
 // which are copies. Fit may order the samples otherwise than in the views.
@@ -127,8 +126,7 @@ func (e Env) usable() error {
 	return nil
 }
 
-// complete checks e against data and start and fills what it leaves zero.
-// With encoders the anchors have columns of their own.
+// complete checks e against data and start and fills what it leaves zero. With encoders the anchors have columns of their own.
 func (e Env) complete(data *Data, start StartPoint, encoded bool) (Env, error) {
 	switch {
 	case e.G == nil:

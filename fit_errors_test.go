@@ -575,3 +575,21 @@ func TestPredictOfLargeValues(t *testing.T) {
 		}
 	}
 }
+
+// TestInfiniteLossDiverges: a loss that is not finite from the start is no training that ended well, and no unreadable model.
+func TestInfiniteLossDiverges(t *testing.T) {
+	views, _ := blobViews(60, 3, 0.5, 154, 5, 5)
+	for _, epochs := range []int{3, None} {
+		for _, value := range []float64{math.Inf(1), math.Inf(-1), math.NaN()} {
+			c, err := Fit(t.Context(), views, Config{Clusters: 3, Epochs: epochs, NoStructure: true,
+				ExtraLoss: func(n Network) (*gorgonia.Node, error) {
+					return gorgonia.NewScalar(n.Env().G, gorgonia.Float32, gorgonia.WithName("extra"),
+						gorgonia.WithValue(float32(value))), nil
+				}})
+			var diverged *DivergedError
+			if !errors.As(err, &diverged) || c != nil {
+				t.Errorf("%d epochs, loss %v: %v, %v", epochs, value, c, err)
+			}
+		}
+	}
+}

@@ -287,9 +287,11 @@ func TestNamedViewsInAnotherOrder(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), places) {
 		t.Errorf("views without a name: %v", err)
 	}
-	for _, given := range [][]View{
-		{images, texts}, {views[0], texts}, {views[0].Named("texts"), views[1]}, {images.Named("a"), texts.Named("b")},
-	} {
+	_, err = p.Predict(t.Context(), []View{texts, views[1].Named("prices")})
+	if err == nil || !strings.Contains(err.Error(), "the views are texts, prices, the network was trained on images, texts") {
+		t.Errorf("one name out of place: %v", err)
+	}
+	for _, given := range [][]View{{images, texts}, {views[0], texts}, {images.Named("a"), texts.Named("b")}} {
 		if got, err := p.Predict(t.Context(), given); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%v: %v, %v", given, got, err)
 		}

@@ -32,7 +32,7 @@ type KMeansResult struct {
 	Inertia    float64    // Σ_i ‖x_i − centroid of i's cluster‖²
 	Iterations int        // iterations of the start that was kept, those on a sample of the rows included
 	Repaired   int        // number of times that an empty cluster got the row farthest from its centroid
-	Found      int        // number of clusters; fewer than Clusters if there are fewer distinct rows
+	Found      int        // number of clusters; fewer than Clusters if rows are equal or MaxIter ended the run
 	Converged  bool       // whether the last iterations of the start that was kept ended by Tol, or because no label changed
 
 	nearest *kmeans.Assigner[float64]

@@ -23,9 +23,9 @@ import (
 // ends the judgement, the result has none.
 //
 // If neighbours are searched (up to Neighborhood.Exact samples), Fit orders the samples by content and seed. A permutation of
-// the samples then permutes the result and changes no bit, unless samples that are equal in all views have different
-// StartLabels. Structure is excepted: its halves are drawn by the places of the samples. With ExtraLoss the samples keep their
-// order.
+// the samples then permutes the result and changes no bit, unless samples that are equal in all views have different StartLabels
+// or, with KnownWeight, different Known. Structure is excepted: its halves are drawn by the places of the samples. With ExtraLoss
+// the samples keep their order.
 //
 // Time and memory grow linearly with n, Σ d_v, L and, for large m, with m. See Config.EstimateMemory. Up to
 // Neighborhood.Exact samples, the search of neighbours takes time in n².

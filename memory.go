@@ -54,9 +54,8 @@ func (c Config) EstimateMemory(views []View) (Memory, error) {
 	return Memory(m), withName(err)
 }
 
-// Check returns the error of Fit for this configuration and these views, as far as it is known without reading values, or
-// nil. The message has a line for each setting out of range. If none is, the error may be that the fit exceeds
-// Machine.MaxMemory.
+// Check returns the error of Fit for this configuration and these views, as far as it is known without reading values, or nil.
+// The message has a line for each setting out of range. If none is, the error may be that the fit exceeds Machine.MaxMemory.
 func (c Config) Check(views []View) error {
 	n, err := checkShapes(views)
 	if err == nil {

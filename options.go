@@ -16,8 +16,7 @@ var preprocessOption = option{"preprocessing", None, []string{
 type Preprocess int
 
 const (
-	// PreprocessSample standardises each sample of each view over its features: mean 0, variance 1. Constant rows become
-	// zero.
+	// PreprocessSample standardises each sample of each view over its features: mean 0, variance 1. Constant rows become zero.
 	PreprocessSample Preprocess = iota + 1
 	// PreprocessBalanced standardises each feature over the samples (mean 0, variance 1) and divides the view by √d_v.
 	PreprocessBalanced

@@ -256,11 +256,13 @@ func (p *Predictor) checkOrder(views []View) error {
 		}
 		return strings.Join(text, ", ")
 	}
-	if slices.Equal(given, p.names) || !slices.Equal(slices.Sorted(slices.Values(given)), slices.Sorted(slices.Values(p.names))) {
-		return nil
+	for v, name := range given {
+		if name != "" && name != p.names[v] && slices.Contains(p.names, name) {
+			return view.Wrong(-1, -1, "largemvc: the views are %s, the network was trained on %s: give them in that order",
+				list(given), list(p.names))
+		}
 	}
-	return view.Wrong(-1, -1, "largemvc: the views are %s, the network was trained on %s: give them in that order",
-		list(given), list(p.names))
+	return nil
 }
 
 // checkFeatures refuses views that were prepared in another way, and features that have other names than in the training, or the

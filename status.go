@@ -97,8 +97,7 @@ func (t Timings) String() string {
 }
 
 // DivergedError reports that the loss or a parameter became NaN, infinite or very large. The clustering beside it holds the
-// last good state, and its Loss ends with the last good loss. There is no clustering if the first epoch failed before its
-// step.
+// last good state, and its Loss ends with the last good loss. There is no clustering if the first epoch failed before its step.
 type DivergedError struct {
 	// Epoch is the epoch that found the bad loss, from 1. It is the epoch after the bad step, or the epoch of the step if no
 	// other follows.

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -175,8 +176,14 @@ func (v View) Row(dst []float64, i int) []float64 {
 // Take returns the view of some samples, in the given order. It copies the rows, except for a MatrixView, which it refers to.
 // It panics if there is no such sample. Rows of a RowsView are read; if that fails, whatever takes the view returns the error.
 func (v View) Take(samples []int) View {
+	if p := v.in.Present; v.err == nil && p != nil && len(p) != v.in.Rows {
+		v.err = fmt.Errorf("the presence mask has %s for %d samples", textfile.Count(len(p), "value"), v.in.Rows)
+	}
+	if v.err != nil {
+		return v
+	}
 	in, err := v.in.TakeRead(samples)
-	return View{in: in, err: cmp.Or(v.err, err)}
+	return View{in: in, err: err}
 }
 
 // Content returns the content of the view in a type of an internal package, and the error of the view if it is not usable. It
@@ -217,10 +224,16 @@ func sizes(views []View) (int, error) {
 		return 0, view.Wrong(-1, -1, "largemvc: no views")
 	}
 	n := views[0].in.Rows
+	noText := func(s string) bool { return !utf8.ValidString(s) }
+	noNumber := func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }
 	for v, x := range views {
+		p := x.in.Prepared
 		switch {
 		case x.err != nil:
 			return 0, view.Wrong(v, -1, "largemvc: %s: %w", x.in.Label(v), x.err)
+		case noText(x.in.Name + p.About), slices.ContainsFunc(x.in.Features, noText), slices.ContainsFunc(p.Numbers, noNumber):
+			return 0, view.Wrong(v, -1, "largemvc: %s: names and preparation must be UTF-8 and finite numbers, so that a model "+
+				"can keep them", textfile.Printable(x.in.Label(v)))
 		case x.in.Cols < 1:
 			return 0, view.Wrong(v, -1, "largemvc: %s has no features", x.in.Label(v))
 		case x.in.Rows < 1:

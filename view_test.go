@@ -3,6 +3,7 @@ package largemvc
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -527,6 +528,39 @@ func TestDrawsThatLackAView(t *testing.T) {
 		}
 		if (err != nil) != !slices.Contains(is[:], false) {
 			t.Errorf("seed %d, draws without the view %v: %v", seed, is, err)
+		}
+	}
+}
+
+// TestNamesOfNoText: what a model could not keep is refused before the work.
+func TestNamesOfNoText(t *testing.T) {
+	views, _ := blobViews(60, 3, 0.5, 154, 5, 5)
+	names := []string{"a", "Gr\xf6\xdfe", "c", "d", "e"}
+	for name, x := range map[string]View{
+		"feature": views[1].WithFeatures(names), "name": views[1].Named(names[1]),
+		"preparation": views[1].WithPreparation(names[1], nil),
+		"number":      views[1].WithPreparation("x", []float64{1, math.Inf(1)}),
+	} {
+		_, err := Fit(t.Context(), []View{views[0], x}, Config{Clusters: 3, Epochs: 1})
+		var wrong *InputError
+		if !errors.As(err, &wrong) || wrong.View != 1 || !strings.Contains(err.Error(), "must be UTF-8 and finite numbers") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestTakeOfUnusableViews: Take keeps what is wrong with a view for what takes its result.
+func TestTakeOfUnusableViews(t *testing.T) {
+	for want, x := range map[string]View{
+		"the number of values is 8":                DenseView(5, 2, make([]float64, 8)),
+		"row pointers":                             SparseView[float64](3, 2, []int{0, 1}, []int32{0}, []float64{1}),
+		"presence mask has 1 value for 4 samples":  DenseView(4, 2, make([]float64, 8)).WithPresent([]bool{true}),
+		"presence mask has 9 values for 4 samples": DenseView(4, 2, make([]float64, 8)).WithPresent(make([]bool, 9)),
+		"no values": DenseView[float64](4, 2, nil),
+	} {
+		taken := x.Take([]int{0, 2})
+		if _, err := Fit(t.Context(), []View{taken}, Config{Clusters: 1}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }

@@ -75,11 +75,11 @@ type Choices struct {
 	//   - it and the numbers one below and one above it have at least half of the weight;
 	//   - the lowest loss is at it or next to it, where losses can be compared (Choice.Loss);
 	//   - it is not the highest of several numbers tried;
-	//   - Structure is clear or unknown.
+	//   - Structure is clear.
 	//
 	// Without neighbours, a number is a candidate if its Silhouette is higher than at the numbers next to it and at least
 	// 85 % of the highest, and its SeedARI is at least 0.8. The highest number tried is no candidate. Suggested is the highest
-	// candidate, and it is clear if Structure is clear or unknown. Without a candidate, Suggested is the number with the highest
+	// candidate, and it is clear if Structure is clear. Without a candidate, Suggested is the number with the highest
 	// Silhouette among those of that SeedARI, or among all.
 	Suggested int
 	Clear     bool

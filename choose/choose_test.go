@@ -342,8 +342,8 @@ func TestSuggestByNeighbors(t *testing.T) {
 		"weak clusters":      {[]float64{-1, -1.2, -1.1}, []float64{0, 1, 0}, weak, 3, false},
 		"the highest number": {[]float64{-1, -1.1, -1.2}, []float64{0, 0.4, 0.6}, clear, 4, false},
 		"only one number":    {[]float64{-1}, []float64{1}, clear, 2, true},
-		"not judged":         {[]float64{-1, -1.2, -1.1}, []float64{0.2, 0.7, 0.1}, unknown, 3, true},
-		"few samples":        {[]float64{-1, -1.2, -1.1}, []float64{1, nan, nan}, unknown, 2, true},
+		"not judged":         {[]float64{-1, -1.2, -1.1}, []float64{0.2, 0.7, 0.1}, unknown, 3, false},
+		"few samples":        {[]float64{-1, -1.2, -1.1}, []float64{1, nan, nan}, clear, 2, true},
 		"between two": {
 			[]float64{-1, -1, -1.1, -1, -1, -1}, []float64{0.45, 0, 0.1, 0, 0.45, 0}, clear, 4, false,
 		},

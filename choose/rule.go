@@ -154,12 +154,13 @@ func (c *Choices) suggestBySilhouette() {
 	c.Clear = judged && peak
 }
 
-// judged adds what the structure of the number at a place is, and reports whether it speaks against it: weak clusters are more
-// than noise, but do not stand out.
+// judged adds what the structure of the number at a place is, and reports whether it is clear: weak clusters are more than noise,
+// but do not stand out, and nothing is known of clusters that were not judged.
 func (c *Choices) judged(at int) bool {
 	x := &c.Choices[at]
 	if x.Structure.Judgement == score.StructureUnknown {
-		return true
+		c.Reasons = append(c.Reasons, fmt.Sprintf("the structure of %d clusters was not judged", x.Clusters))
+		return false
 	}
 	c.Reasons = append(c.Reasons, fmt.Sprintf("the structure of %d clusters is %v", x.Clusters, x.Structure))
 	if !slices.ContainsFunc(c.Choices, func(x Choice) bool { return x.Structure.Judgement != score.StructureNone }) {

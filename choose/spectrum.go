@@ -170,9 +170,7 @@ func newReduced(ctx context.Context, views []view.View, c *largemvc.Config) (out
 
 // spectra returns up to count leading eigenvalues, the highest first, of a graph of each of the numbers of neighbours. There are
 // none without neighbours.
-func spectra(
-	ctx context.Context, views []largemvc.View, c *largemvc.Config, count int, neighbors []int,
-) ([][]float64, error) {
+func spectra(ctx context.Context, views []largemvc.View, c *largemvc.Config, count int, neighbors []int) ([][]float64, error) {
 	if c.Neighborhood.Neighbors == largemvc.None {
 		return nil, nil
 	}

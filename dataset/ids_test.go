@@ -285,8 +285,8 @@ func TestNamesOfOtherBytes(t *testing.T) {
 	y := Array{Name: "Y", Shape: []int{3, 2}, Data: []float64{1, 2, 3, 4, 5, 6}}
 	two := npzBytes(t, false, y, Array{Name: "X", Shape: []int{3, 3}, Data: make([]float64, 9)})
 	_, err := read("m.npz", two, Options{})
-	wantError(t, err, "m.npz: Y is 3×2 and marks more than one class for sample 0 (from 0): it may be a view; name the views "+
-		"with Options.Views, or give Options.LeaveOut Y")
+	wantError(t, err, "m.npz: Y has 2 in row 0 and column 1 (from 0); a matrix of classes holds 0 and 1: it may be a view; name "+
+		"the views with Options.Views, or give Options.LeaveOut Y")
 	if s := mustRead(t, "m.npz", two, Options{Views: []string{"X", "Y"}}); len(s.Views) != 2 || s.Labels != nil {
 		t.Errorf("%v", s)
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/largemvc/largemvc/dataset/internal/columnar"
 	"github.com/largemvc/largemvc/dataset/internal/elem"
 	"github.com/largemvc/largemvc/internal/lists"
 )
@@ -27,7 +28,7 @@ func classes[T cmp.Ordered](values []T) (labels []int, names []string) {
 
 func className(x any) string {
 	if f, ok := x.(float64); ok {
-		return strconv.FormatFloat(f, 'g', -1, 64)
+		return string(columnar.AppendFloat(nil, f, 64))
 	}
 	return fmt.Sprint(x)
 }
@@ -54,9 +55,14 @@ func textClasses(values []string) (labels []int, names []string, err error) {
 	trimmed := map[string]string{}
 	for _, name := range names {
 		short := printed(name)
+		number := strings.Replace(short, ",", ".", 1)
+		x, err := strconv.ParseFloat(number, 64)
+		if err == nil && countDigits(number) <= mostDigits && !strings.ContainsAny(number, "_xX") {
+			short = className(x)
+		}
 		if other, ok := trimmed[short]; ok {
-			return nil, nil, fmt.Errorf("has the labels %+q and %+q, which differ only in spaces or look alike: write one class "+
-				"in one way", other, name)
+			return nil, nil, fmt.Errorf("has the labels %+q and %+q, which are equal as numbers, differ only in spaces or look "+
+				"alike: write one class in one way; if they are two classes, add a letter", other, name)
 		}
 		trimmed[short] = name
 	}
@@ -157,8 +163,8 @@ func readLabels(v *variable, n int, lim *limits) ([]int, []string, error) {
 func readAllLabels(v *variable, n int, lim *limits) ([]int, []string, error) {
 	labels, names, err := readLabels(v, n, lim)
 	if i := slices.Index(labels, -1); i >= 0 {
-		err = v.errorf("has no label for sample %d (from 0): add it, or give Options.NoLabels and the labels of some samples "+
-			"as Config.Known", i)
+		err = v.errorf("has no label for sample %d (from 0), or a word such as NA: add it, or give Options.NoLabels and the "+
+			"labels of some samples as Config.Known", i)
 	}
 	return labels, names, err
 }
@@ -176,9 +182,9 @@ func readTextLabels(v *variable, n int) ([]int, []string, error) {
 	return labels, names, v.wrap(err)
 }
 
-// someClasses is textClasses for strings, some missing: the class of "" is −1.
+// someClasses is textClasses for strings, some missing: the class of "" and of words such as NA is −1.
 func someClasses(values []string) (labels []int, names []string, err error) {
-	given := slices.DeleteFunc(slices.Clone(values), func(s string) bool { return s == "" })
+	given := slices.DeleteFunc(slices.Clone(values), func(s string) bool { return isMissing([]byte(s)) })
 	labels = slices.Repeat([]int{-1}, len(values))
 	if len(given) == 0 {
 		return labels, nil, nil
@@ -189,7 +195,7 @@ func someClasses(values []string) (labels []int, names []string, err error) {
 	}
 	k := 0
 	for i, s := range values {
-		if s != "" {
+		if !isMissing([]byte(s)) {
 			labels[i] = classes[k]
 			k++
 		}
@@ -243,8 +249,13 @@ func readIndicators(v *variable, rows, cols, n int, lim *limits) ([]int, []strin
 	}
 	numbers := make([]int, n) // 0: none yet
 	for k, value := range x {
-		if value == 0 {
+		switch value {
+		case 0:
 			continue
+		case 1:
+		default:
+			return nil, nil, v.errorf("has %g in row %d and column %d (from 0); a matrix of classes holds 0 and 1", value, k/cols,
+				k%cols)
 		}
 		i, j := k/cols, k%cols
 		if byColumn {

@@ -165,7 +165,7 @@ func (p *plan) whyLeft(v *variable) (why string, err error) {
 func (p *plan) marksClasses(v *variable) bool {
 	rows, cols, ok := v.shape2()
 	if named := slices.Contains(labelNames, strings.ToLower(v.name)); !named || !ok || rows == 1 || cols == 1 {
-		return named && ok
+		return named && ok && v.kind == numeric
 	}
 	defer p.lim.Reset(p.lim.Used())
 	_, _, err := readIndicators(v, rows, cols, p.n, p.lim)

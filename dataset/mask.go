@@ -141,8 +141,12 @@ func (p *plan) readGivenMask() ([][]bool, error) {
 func (p *plan) readPresent() ([][]bool, error) {
 	v, views := p.mask, len(p.views)
 	rows := p.rowsOf[p.of[v]] // the sample of each row, −1 without
-	if len(rows) < p.n {      // nil, or of a file of views that lacks samples
+	switch {
+	case rows == nil:
 		rows = lists.Indices(p.n)
+	case len(rows) < p.n:
+		return nil, v.errorf("is in a file that lacks %d of the %d samples: put the mask into a table of its own, with the ids "+
+			"of all samples", p.n-len(rows), p.n)
 	}
 	if err := v.checkMask(len(rows), p.n, views); err != nil {
 		return nil, err

@@ -1,8 +1,10 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"testing"
 )
 
@@ -190,14 +192,21 @@ func TestMAT5IndexContradicts(t *testing.T) {
 			e.add(e.cell("index", []int{1, 2}, e.matrix("", 6, 9, len(c.index), 1, func(i, _ int) float64 { return c.index[i] }),
 				e.matrix("", 6, 9, 3, 1, func(i, _ int) float64 { return float64(i + 1) })))
 			s, err := read("a.mat", e.bytes(), Options{})
-			if c.words != nil {
-				wantError(t, err, c.words...)
-				return
-			}
-			if err != nil {
+			path := filepath.Join(t.TempDir(), "a.mat")
+			if err := writeBytes(path, e.bytes()); err != nil {
 				t.Fatal(err)
 			}
-			if s.Present[1][0] || !s.Present[0][0] || !s.Present[1][1] {
+			onDisk, wrong := OpenRows(t.Context(), []string{path}, Options{Scratch: t.TempDir()})
+			if c.words != nil {
+				wantError(t, err, c.words...)
+				wantError(t, wrong, c.words...)
+				return
+			}
+			if err := errors.Join(err, wrong); err != nil {
+				t.Fatal(err)
+			}
+			defer onDisk.Close()
+			if s.Present[1][0] || !s.Present[0][0] || !s.Present[1][1] || fmt.Sprint(onDisk.Present) != fmt.Sprint(s.Present) {
 				t.Errorf("present %v", s.Present)
 			}
 		})

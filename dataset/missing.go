@@ -97,7 +97,7 @@ func (r *rawSet) resolveView(v int, mask *[][]bool, o *Options) error {
 		switch {
 		case count == 0, !r.given(i, v):
 		case int(count) == view.Cols && r.fromIndex:
-			return r.vars[v].errorf("has only NaN in row %d (from 0), but index names that sample as present", i)
+			return r.vars[v].agrees(i, true, true, false)
 		case int(count) == view.Cols && o.MissingRows:
 			if err := r.markAbsent(mask, i, v); err != nil {
 				return err
@@ -271,7 +271,7 @@ func (r *rawSet) apply(mask [][]bool) error {
 			break
 		}
 		if i := contradiction(&r.set.Views[v], mask, v); i >= 0 {
-			return r.vars[v].errorf("has values in row %d (from 0), but index does not name that sample as present", i)
+			return r.vars[v].agrees(i, false, false, true)
 		}
 	}
 	for v := range r.set.Views {
@@ -299,6 +299,20 @@ func (v *View) clearRows(absent func(i int) bool) {
 	}
 }
 
+// agrees returns an error if a row has only NaN where an index calls it present, or has values where it calls it absent.
+func (v *variable) agrees(i int, present, empty, values bool) error {
+	switch {
+	case present && empty:
+		return v.errorf("has only NaN in row %d (from 0), but index names that sample as present", i)
+	case !present && values:
+		return v.errorf("has values in row %d (from 0), but index does not name that sample as present", i)
+	}
+	return nil
+}
+
+// isValue reports whether x is neither 0 nor NaN.
+func isValue[T float32 | float64](x T) bool { return x == x && x != 0 }
+
 // contradiction is the first row marked absent in view v that holds a value other than NaN and zero, or −1.
 func contradiction(view *View, mask [][]bool, v int) int {
 	for i := range mask {
@@ -306,7 +320,7 @@ func contradiction(view *View, mask [][]bool, v int) int {
 			continue
 		}
 		found := false
-		view.entries(i, func(_ int, x float64) { found = found || (x == x && x != 0) })
+		view.entries(i, func(_ int, x float64) { found = found || isValue(x) })
 		if found {
 			return i
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -228,7 +229,8 @@ func (p *plan) choose() error {
 		p.notes = append(p.notes, s.notes...)
 	}
 	for _, step := range []func() error{p.checkLacking, p.chooseLabels, p.turnProved, p.checkShared, p.checkColumns, p.checkParts,
-		p.chooseIDs, p.chooseMask, p.chooseViews, p.joinFiles, p.settle, p.splitColumns, p.checkTable, p.orderMask, p.account} {
+		p.chooseIDs, p.chooseMask, p.chooseViews, p.tellApart, p.joinFiles, p.settle, p.splitColumns, p.checkTable, p.orderMask,
+		p.account} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -437,6 +439,29 @@ func (p *plan) chooseViews() error {
 		}
 	}
 	return p.splitMatrix()
+}
+
+// tellApart names views of one name by their files and folders, too, as in rna/X and protein/X.
+func (p *plan) tellApart() error {
+	rest := make([][]string, len(p.views)) // of each view, the parts of its path that its name lacks
+	for i, v := range p.views {
+		if rest[i] = strings.Split(filepath.ToSlash(filepath.Dir(v.file)), "/"); v.name != baseName(v.file) {
+			rest[i] = append(rest[i], baseName(v.file))
+		}
+	}
+	for again := true; again; {
+		count := map[string]int{}
+		for _, v := range p.views {
+			count[v.name]++
+		}
+		again = false
+		for i, v := range p.views {
+			if last := len(rest[i]) - 1; count[v.name] > 1 && last >= 0 {
+				v.name, rest[i], again = rest[i][last]+"/"+v.name, rest[i][:last], true
+			}
+		}
+	}
+	return nil
 }
 
 // served marks the variables that serve as views, labels, mask, index or ids.

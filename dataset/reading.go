@@ -199,7 +199,7 @@ const fewestTotalled = 10
 func (p *plan) warnOfTotals(set *Set) {
 	for v := range set.Views {
 		x := &set.Views[v]
-		if !p.views[v].fromTable || x.Sparse != nil || x.Cols < 2 || x.Rows < fewestTotalled {
+		if !p.views[v].fromTable || x.Float32 == nil && x.Float64 == nil || x.Cols < 2 || x.Rows < fewestTotalled {
 			continue
 		}
 		totals, j := true, 0

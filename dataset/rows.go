@@ -195,9 +195,11 @@ func (s *RowSet) open(ctx context.Context, o *Options) error {
 	if err := p.readLabels(same); err != nil {
 		return err
 	}
+	p.warn(same, o.Labels != "")
 	var err error
-	if s.Present, err = p.readGivenMask(); err == nil && o.MissingRows {
-		err = s.findMissing(ctx)
+	byIndex := p.mask == nil && p.index != nil
+	if s.Present, err = p.readGivenMask(); err == nil && (byIndex || o.MissingRows) {
+		err = s.findMissing(ctx, byIndex)
 	}
 	if err != nil {
 		return err
@@ -473,12 +475,14 @@ func (r *Rows) failed(value int, offset int64, err error) error {
 	return fileError(r.file, fmt.Errorf("%s %s: %w", r.variable, text, err))
 }
 
-// findMissing marks the rows that are wholly NaN as absent.
-func (s *RowSet) findMissing(ctx context.Context) error {
+// findMissing marks the rows that are wholly NaN as absent. If the mask is of an index, it must agree with the rows.
+func (s *RowSet) findMissing(ctx context.Context, byIndex bool) error {
 	for v, r := range s.Views {
 		all := PreparedRows{RowReader: r}
 		err := all.each(ctx, r, func(i int, row []float32) (err error) {
-			if !wholly(row) {
+			if empty := wholly(row); byIndex {
+				return s.plan.views[v].agrees(i, s.Present[i][v], empty, slices.ContainsFunc(row, isValue[float32]))
+			} else if !empty {
 				return nil
 			}
 			if s.Present == nil {

@@ -180,8 +180,7 @@ func longest(x []string) int {
 
 // WriteNPZ writes the set so that [Open] and NumPy read it: X0, X1, …, the labels as y (the numbers in LabelNames where they
 // are all whole, else the classes), ids, X0.features … where the features have names and, for incomplete data, present. A
-// sparse view becomes the arrays X0.data, X0.indices,
-// X0.indptr and X0.shape of a CSR matrix.
+// sparse view becomes the arrays X0.data, X0.indices, X0.indptr and X0.shape of a CSR matrix.
 func (s *Set) WriteNPZ(path string, deflate bool) error {
 	if err := s.consistent(); err != nil {
 		return err

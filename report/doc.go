@@ -41,10 +41,9 @@
 //     the samples, with the Pearson distribution of type III).
 //
 // The procedure of Benjamini and Hochberg selects tests at 5 %. At most 5 % of the selected tests are expected to be false, and
-// in noise at most 5 % of the fits have any. This holds for features that are independent of each other within the clusters.
-// Of the selected features, the page shows those with an effect of at least 0.5 standard deviations.
-// Without the halves of the features the test is wrong, also in new samples: they get their labels by the same features that are
-// tested.
+// in noise at most 5 % of the fits have any. This holds for features that are independent of each other within the clusters. Of
+// the selected features, the page shows those with an effect of at least 0.5 standard deviations. Without the halves of the
+// features the test is wrong, also in new samples: they get their labels by the same features that are tested.
 //
 // A view's agreement is an adjusted Rand index. It compares those labels with the clusters whose means are nearest in the
 // left-out half of the view's features. The means come from the other half of the samples.

@@ -38,9 +38,7 @@ func Write(ctx context.Context, w io.Writer, c *largemvc.Clustering, o Options) 
 
 // WritePredictions writes the page on the labels that a model gives to samples. It sets Options.Views to views. It returns
 // the errors of Write.
-func WritePredictions(
-	ctx context.Context, w io.Writer, p *largemvc.Predictor, views []largemvc.View, o Options,
-) error {
+func WritePredictions(ctx context.Context, w io.Writer, p *largemvc.Predictor, views []largemvc.View, o Options) error {
 	if err := checkTarget(ctx, w); err != nil {
 		return err
 	}

@@ -118,7 +118,7 @@ func TestCompareWrongUse(t *testing.T) {
 		"no label": {[]string{a, writeText(t, "b", "id,label\nu,\nv,1\n")}, exitError, "no value in line 2"},
 		"NA": {[]string{a, writeText(t, "b", "id,label\nu,0\nv, NA\n")}, exitError,
 			`no value in line 3, column label ("NA")`},
-		"two columns": {[]string{a, writeText(t, "b", "1,2\n3,4\n")}, exitError, "marks more than one class"},
+		"two columns": {[]string{a, writeText(t, "b", "1,2\n3,4\n")}, exitError, "a matrix of classes holds 0 and 1"},
 		"an id like a comment": {
 			[]string{a, writeText(t, "b", "id,label\nu,0\n#v,1\n")}, exitError, "if it is a sample whose id begins with #",
 		},

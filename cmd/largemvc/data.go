@@ -162,7 +162,7 @@ func (o *dataOptions) options(bits int) dataset.Options {
 	}
 	out.Views, out.OneHot, out.LeaveOut = list(o.views), list(o.oneHot), list(o.leaveOut)
 	if o.noFeature != "" {
-		out.LeaveOut = append(out.LeaveOut, o.noFeature)
+		out.LeaveOut = append(out.LeaveOut, strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`).Replace(o.noFeature))
 	}
 	out.LeftOut = slices.DeleteFunc(slices.Clone(o.leftOut), func(name string) bool { return name == o.labels || name == o.id })
 	out.Impute, out.Transform, out.AllowNaN = o.impute, o.transform, o.allowNaN

@@ -340,6 +340,7 @@ func (o *dataOptions) readClassesOf(ctx context.Context, in *input) error {
 		in.labels = append(in.labels, read.Labels[row])
 	}
 	in.classNames, in.classes = read.Names, len(read.Names)
+	in.reading.Labels = fmt.Sprintf("%d, from %s in %s", in.classes, read.Column, read.Path)
 	return err
 }
 
@@ -458,9 +459,7 @@ func (in *input) countMissing(w world) error {
 }
 
 // writeRankTables writes -out, -embedding, -memberships and -trust: each process its own files, or rank 0 the rows of all.
-func (o *fitOptions) writeRankTables(
-	ctx context.Context, w world, in *input, c *largemvc.Clustering, unfinished bool,
-) error {
+func (o *fitOptions) writeRankTables(ctx context.Context, w world, in *input, c *largemvc.Clustering, unfinished bool) error {
 	lo, hi, err := comm.Share(in.samples, w.Rank(), w.Size())
 	if err != nil {
 		return err

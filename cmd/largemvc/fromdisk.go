@@ -50,9 +50,7 @@ type rowFile struct {
 type rowColumns func(first int, a *largemvc.Assignments) ([]dataset.Column, error)
 
 // rowFiles returns the files that predict writes with -from-disk.
-func (o *predictOptions) rowFiles(
-	ctx context.Context, files *predictOutputs, model *largemvc.Predictor, in *input,
-) []*rowFile {
+func (o *predictOptions) rowFiles(ctx context.Context, files *predictOutputs, model *largemvc.Predictor, in *input) []*rowFile {
 	var out []*rowFile
 	add := func(file *output, columns rowColumns) {
 		if file.path != "" {

@@ -329,3 +329,24 @@ func TestPredictLeavesNoFile(t *testing.T) {
 		t.Errorf("%v, and before %v", after, before)
 	}
 }
+
+// TestWarningsFromDisk: rows on disk have the warnings of rows in memory, in the words of the command.
+func TestWarningsFromDisk(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "m.npz")
+	labels, x := make([]int, 30), make([]float32, 60)
+	for i := range labels {
+		labels[i], x[2*i], x[2*i+1] = i, float32(i%3), float32(i%7)
+	}
+	err := dataset.WriteNPZ(path, false, dataset.Array{Name: "X", Shape: []int{30, 2}, Data: x},
+		dataset.Array{Name: "y", Data: labels})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, more := range [][]string{nil, {"-from-disk"}} {
+		status, stdout, stderr := runLine(append([]string{"fit", path, "-k", "2", "-epochs", "1", "-quiet"}, more...)...)
+		if status != exitOK || !strings.Contains(stdout, "all 30 labels are different") ||
+			!strings.Contains(stdout, "-labels none leaves") {
+			t.Errorf("%q: status %d\n%s%s", more, status, stdout, stderr)
+		}
+	}
+}

@@ -83,11 +83,8 @@ func read(ctx context.Context, o *fitOptions) (*input, error) {
 		if err != nil {
 			return nil, err
 		}
-		in, err := o.newDiskInput(set)
-		if err != nil {
-			return nil, err
-		}
-		return in, nil
+		(&spooled{}).renameReading(&set.Reading)
+		return o.newDiskInput(set)
 	}
 	set, err := o.open(ctx, bits(o.config.Float64))
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/score"
@@ -22,8 +21,6 @@ func (k *knownOptions) check(command string, d *dataOptions) error {
 	}
 	if info, err := os.Stat(k.known); err == nil && !info.IsDir() {
 		return nil
-	} else if err != nil && strings.ContainsAny(k.known, `./\`) {
-		return fmt.Errorf("-known %s: %w", k.known, reason(err))
 	}
 	if len(d.data) != 1 || d.data[0] == standard || d.sharded() {
 		return usagef("%s: -known %s is no file, and only data of one file can have it as a column: write the ids and the "+

@@ -246,3 +246,21 @@ func TestMedian(t *testing.T) {
 		t.Error(*got)
 	}
 }
+
+// TestKnownColumnsOfAnyName: the column of -known may have points, and its name is no pattern that leaves out features.
+func TestKnownColumnsOfAnyName(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("id,a1,a2,smoker1,smoker?,cell.type\n")
+	for i := range 40 {
+		fmt.Fprintf(&text, "s%d,%d,%d,%d,%d,c%d\n", i, i%2*5+i%3, i%2*7+i%5, i%7, i%2, i%2)
+	}
+	path := writeText(t, "a.csv", text.String())
+	for column, others := range map[string]string{"cell.type": "smoker?", "smoker?": "cell.type"} {
+		leftOut := strings.ReplaceAll(others, "?", `\?`)
+		status, stdout, stderr := runLine("fit", path, "-k", "2", "-known", column, "-leave-out", leftOut, "-set", "Epochs=1",
+			"-quiet")
+		if status != exitOK || !strings.Contains(stdout, "3 features") {
+			t.Errorf("%s: status %d\n%s%s", column, status, stdout, stderr)
+		}
+	}
+}

@@ -351,9 +351,7 @@ func visitSome(values []parquet.Value, visit func([]parquet.Value) error) error 
 }
 
 // floats visits numbers. Each row of lists has width of them, or none, which are all missing.
-func (in *reader) floats(
-	leaf *parquet.Column, number func(parquet.Value) float64, width int, visit func([]float64) error,
-) error {
+func (in *reader) floats(leaf *parquet.Column, number func(parquet.Value) float64, width int, visit func([]float64) error) error {
 	r := &numbers{leaf: leaf, number: number, width: width, most: in.rows, over: errShort}
 	return r.all(visit, func(to visitor) error { return in.values(leaf, to) })
 }
@@ -561,9 +559,9 @@ func appendText(to []byte, v parquet.Value, natural bool) []byte {
 	case v.Kind() == parquet.ByteArray:
 		return append(to, v.ByteArray()...)
 	case v.Kind() == parquet.Float:
-		return strconv.AppendFloat(to, float64(v.Float()), 'g', -1, 32)
+		return columnar.AppendFloat(to, float64(v.Float()), 32)
 	case v.Kind() == parquet.Double:
-		return strconv.AppendFloat(to, v.Double(), 'g', -1, 64)
+		return columnar.AppendFloat(to, v.Double(), 64)
 	case v.Kind() == parquet.Int64 && natural:
 		return strconv.AppendUint(to, v.Uint64(), 10)
 	case v.Kind() == parquet.Int32 && natural:

@@ -9,8 +9,7 @@ import (
 	"github.com/largemvc/largemvc/internal/spectral"
 )
 
-// Embedding takes samples to where a scaled start clusters them: the rows of U·diag(S)^½ of the inputs side by side, at
-// norm 1.
+// Embedding takes samples to where a scaled start clusters them: the rows of U·diag(S)^½ of the inputs side by side, at norm 1.
 type Embedding[T kernel.Float] struct {
 	Basis   *spectral.Basis
 	columns int

@@ -46,9 +46,7 @@ func dropNoise(sums []float64, m, d int) error {
 }
 
 // clusterSums returns ZᵀX (m×d) for the one-hot matrix Z of the labels, over the samples of all ranks that have the view.
-func clusterSums[T kernel.Float](
-	ctx context.Context, x rows.Matrix[T], in view.View, labels []int, o Start,
-) ([]float64, error) {
+func clusterSums[T kernel.Float](ctx context.Context, x rows.Matrix[T], in view.View, labels []int, o Start) ([]float64, error) {
 	n, d := x.Dims()
 	m, chunk := o.Count, parallel.ChunkRows(o.Group.Total(n), 256)
 	adder, _ := x.(rows.Adder)

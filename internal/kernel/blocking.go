@@ -2,8 +2,7 @@ package kernel
 
 import "unsafe"
 
-// blocking holds the sizes of the blocks that stay in the registers of a path's kernels. They are
-// those of tools/kernelgen.
+// blocking holds the sizes of the blocks that stay in the registers of a path's kernels. They are those of tools/kernelgen.
 type blocking struct {
 	width int // bytes of a vector
 	strip int // vectors of columns in a strip of Mul with lanes along m
@@ -29,8 +28,7 @@ func lanes[T Float](p path) int {
 	return blockings[p].width / int(unsafe.Sizeof(t))
 }
 
-// stripVectors returns the width of the next strip of formLanesM when nv vectors of columns are left: as equal as
-// possible.
+// stripVectors returns the width of the next strip of formLanesM when nv vectors of columns are left: as equal as possible.
 func stripVectors(p path, nv int) int { return evenPart(nv, blockings[p].strip) }
 
 // stripColumns returns the width of the next strip of formLanesK when m columns are left: unless it is the last a

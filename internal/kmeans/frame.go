@@ -19,8 +19,7 @@ type frame[T kernel.Float] struct {
 	norm   []float64 // √(Σ_{v present} w_v‖x_iv‖²)
 	spread []float64 // Σ_{v present} w_v‖x_iv − μ_v‖²
 	total  float64   // Σ_i scale_i·spread_i
-	// variance is the mean over all columns of the weighted variance, the unit of the tolerance (scikit-learn's
-	// _tolerance).
+	// variance is the mean over all columns of the weighted variance, the unit of the tolerance (scikit-learn's _tolerance).
 	variance float64
 }
 

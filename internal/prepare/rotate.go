@@ -155,9 +155,7 @@ func rotate[T kernel.Float](ctx context.Context, x rows.Matrix[T], kept []int, c
 
 // rotateView returns X·Q, q being Qᵀ of k rows, computed in float64: in float32, sums of rows with many equal entries, as
 // standardised counts have, have errors of up to 1e-4.
-func rotateView[T kernel.Float](
-	ctx context.Context, x rows.Matrix[T], k int, q []float64, workers int,
-) (rows.Matrix[T], error) {
+func rotateView[T kernel.Float](ctx context.Context, x rows.Matrix[T], k int, q []float64, workers int) (rows.Matrix[T], error) {
 	n, d := x.Dims()
 	var panel kernel.Panel[float64]
 	kernel.PackT(&panel, d, k, q, d)

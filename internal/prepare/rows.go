@@ -36,9 +36,7 @@ type Buffer[T kernel.Float] struct {
 }
 
 // Take returns samples [lo, hi) of the views, at most room, in the memory of b.
-func (p *Rows[T]) Take(
-	_ context.Context, views []view.View, lo, hi, room int, b *Buffer[T],
-) ([]rows.Matrix[T], error) {
+func (p *Rows[T]) Take(_ context.Context, views []view.View, lo, hi, room int, b *Buffer[T]) ([]rows.Matrix[T], error) {
 	if b.views == nil {
 		b.views, b.inputs = make([]rowBuffer[T], len(views)), make([]rows.Matrix[T], len(views))
 	}

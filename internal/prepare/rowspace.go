@@ -21,9 +21,8 @@ const (
 // rowBasis returns k orthonormal rows (k×d, row-major, in float64) such that the distance of every row of x from their span is at
 // most about tol times its length. If more than limit rows are needed, it stops and returns k > limit and no rows.
 //
-// It is Gram–Schmidt over blocks of rows, done twice (L. Giraud, J. Langou, M. Rozložník, 2005: twice is enough), in
-// about 4k²d + 4(n−k)kd multiplications, nearly all of them in matrix products. A row that depends on those before it
-// adds nothing.
+// It is Gram–Schmidt over blocks of rows, done twice (L. Giraud, J. Langou, M. Rozložník, 2005: twice is enough), in about 4k²d
+// + 4(n−k)kd multiplications, nearly all of them in matrix products. A row that depends on those before it adds nothing.
 func rowBasis[T kernel.Float](
 	ctx context.Context, x rows.Matrix[T], limit int, tol float64, workers int,
 ) (q []float64, k int, err error) {

@@ -53,9 +53,7 @@ func slice(numbers, rank, ranks int) (lo, hi int) {
 }
 
 // joinSlices is JoinTree by slices.
-func joinSlices[S any](
-	g *Group, tree *parallel.Tree[S], values func(part, like S) []float64, sizes []int, numbers int,
-) error {
+func joinSlices[S any](g *Group, tree *parallel.Tree[S], values func(part, like S) []float64, sizes []int, numbers int) error {
 	ranks := g.Size()
 	own := tree.Nodes()
 	like := own[0].Sum

@@ -214,8 +214,7 @@ func (f *File) decodeHeader(header []byte, accept func(metadata map[string]strin
 	return offsets, nil
 }
 
-// members calls visit for every member of a JSON object, and is an error if a key occurs twice or more follows than
-// space.
+// members calls visit for every member of a JSON object, and is an error if a key occurs twice or more follows than space.
 func members(object []byte, visit func(key string, value json.RawMessage) error) error {
 	d := json.NewDecoder(bytes.NewReader(object))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {

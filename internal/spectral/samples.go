@@ -88,9 +88,7 @@ func findBySamples[T kernel.Float](ctx context.Context, x []rows.Matrix[T], b *B
 }
 
 // spanBySamples returns k rows that span the leading directions. The caller releases them with give.
-func spanBySamples[T kernel.Float](
-	ctx context.Context, x []rows.Matrix[T], dims []int, k int, cfg Config,
-) ([]float64, error) {
+func spanBySamples[T kernel.Float](ctx context.Context, x []rows.Matrix[T], dims []int, k int, cfg Config) ([]float64, error) {
 	n, total := count(x), width(dims)
 	if k == n { // the samples are the span
 		out, row := take(k*total), make([]T, total)

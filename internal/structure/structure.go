@@ -115,10 +115,9 @@ func Chosen(n, clusters int) int {
 }
 
 // Judge judges the clusters of the samples that Choose chose, of views that were checked and are in memory. It returns
-// score.StructureUnknown for one cluster, for more than MostClusters, for fewer than 24 samples, and for fewer than four samples
-// for each cluster. It leaves
-// out views in which the chosen rows are constant; if none is left, it also returns score.StructureUnknown. Its only errors are
-// errors of the context.
+// score.StructureUnknown for one cluster, for more than MostClusters, for fewer than 24 samples, and for fewer than four
+// samples for each cluster. It leaves out views in which the chosen rows are constant; if none is left, it also returns
+// score.StructureUnknown. Its only errors are errors of the context.
 func Judge(ctx context.Context, views []view.View, o Options) (*Result, error) {
 	m := views[0].Rows
 	out := &Result{Rows: m}

@@ -196,7 +196,7 @@ func (e *epochs[N]) goBack() error {
 // would detect it.
 func (e *epochs[N]) failedStep(err error) *Failure {
 	r := e.run
-	if r.Status == Diverged || r.Epochs == 0 {
+	if r.Status == Diverged || r.Epochs == 0 && err != nil {
 		return nil
 	}
 	if err != nil {
@@ -206,7 +206,7 @@ func (e *epochs[N]) failedStep(err error) *Failure {
 		return nil
 	}
 	if loss := last(r.Loss); !usable(loss, r.Loss[0], e.limit) {
-		return &Failure{Epoch: r.Epochs, Loss: loss}
+		return &Failure{Epoch: max(1, r.Epochs), Loss: loss}
 	}
 	return nil
 }
@@ -214,7 +214,7 @@ func (e *epochs[N]) failedStep(err error) *Failure {
 // usable reports whether a loss has not diverged, in a training with this first loss. limit is the loss of H = 0, times
 // divergence.
 func usable(loss, first, limit float64) bool {
-	return math.Abs(loss) <= max(limit, divergence*math.Abs(first)) // not NaN
+	return math.Abs(loss) <= min(max(limit, divergence*math.Abs(first)), math.MaxFloat64) // not NaN
 }
 
 // assess evaluates the network at the end of a run, even if ctx is cancelled, unless there is nothing to lose. It returns the

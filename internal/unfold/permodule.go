@@ -73,8 +73,7 @@ type PerModule interface {
 func (n *perModule[T]) ViewLoss() []float64 { return n.viewLoss }
 func (n *perModule[T]) Codes(v int) *Node   { return n.x[v] }
 
-// NewPerModule makes the network in the graph of e. The modules have been initialised.
-// weights are the w_v of the loss.
+// NewPerModule makes the network in the graph of e. The modules have been initialised. weights are the w_v of the loss.
 func NewPerModule[T kernel.Float](e Site, views []*View[T], start Start, modules Modules, weights []float64) (Network, error) {
 	n := newPerModule(e, views, modules)
 	n.begin(e, start)

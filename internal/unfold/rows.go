@@ -132,8 +132,7 @@ func blend[T kernel.Float](b *Builder[T], t, y, w *Node) (*Node, error) {
 	return op.Apply(o, b.of, shape, t, y, w)
 }
 
-// MeanViews returns the mean of the n×m matrices x, row by row over those with a 1 in the n×V matrix present, which may
-// be nil.
+// MeanViews returns the mean of the n×m matrices x, row by row over those with a 1 in the n×V matrix present, which may be nil.
 func MeanViews[T kernel.Float](workers int, x []*Node, present *Node) (*Node, error) {
 	of := op.Dtype[T]()
 	if err := op.Want("the first matrix of a mean", x[0], of, -1, -1); err != nil {

@@ -39,7 +39,7 @@ func (v View) TakeRead(samples []int) (out View, err error) {
 	case v.Source != nil:
 		out.Source = nil
 		out.F32, err = v.takeRead(samples)
-	default:
+	case v.Matrix != nil:
 		out.Matrix = someRows{v.Matrix, slices.Clone(samples)}
 	}
 	return out, err

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
+	"strconv"
 
 	"github.com/largemvc/largemvc/dataset/internal/budget"
 )
@@ -52,3 +54,12 @@ var ErrRounded = errors.New("float64 rounds it: " +
 // Parquet opens a Parquet file. Its bytes count in lim, but for those of Column.Part. It is nil unless package dataset/parquet
 // is imported.
 var Parquet func(r io.ReaderAt, size int64, lim *budget.Budget) (*Table, error)
+
+// AppendFloat appends a float of some bits as text: a whole number without an exponent, as ids and names of classes are written.
+func AppendFloat(to []byte, x float64, bits int) []byte {
+	format := byte('g')
+	if x == math.Trunc(x) && math.Abs(x) < 1<<53 {
+		format = 'f'
+	}
+	return strconv.AppendFloat(to, x, format, -1, bits)
+}

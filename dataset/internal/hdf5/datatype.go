@@ -37,6 +37,7 @@ type Datatype struct {
 
 	Members int  // of an enumeration
 	padded  bool // a text that may hold zeros, but not at its end
+	blanks  bool // a text that ends before blanks
 }
 
 // String is the usual name of the type, for example float64.
@@ -85,7 +86,7 @@ func datatype(b *block, depth int) (Datatype, error) {
 			return t, fmt.Errorf("has elements of variable length of %d bytes", t.Size)
 		}
 	case String:
-		t.padded = bits&15 != 0
+		t.padded, t.blanks = bits&15 != 0, bits&15 == 2
 	case Compound:
 		if depth == 0 {
 			t.Fields = fields(b, int(bits&0xffff), first>>4, t.Size)

@@ -148,8 +148,7 @@ func (f *File) upTo(addr uint64, n int64) ([]byte, error) {
 	return f.bytes(addr, n)
 }
 
-// block takes fields from the front of some bytes. After the first field that is not there, err is set and everything is
-// zero.
+// block takes fields from the front of some bytes. After the first field that is not there, err is set and everything is zero.
 type block struct {
 	b   []byte
 	f   *File

@@ -74,8 +74,10 @@ func (g *globalHeap) texts(t Datatype, raw []byte, run func(i int, text []byte) 
 		if end := bytes.IndexByte(text, 0); end >= 0 && !t.padded {
 			text = text[:end]
 		}
-		text = bytes.TrimRight(text, "\x00")
-		if err := run(i, bytes.TrimRight(text, " ")); err != nil {
+		if text = bytes.TrimRight(text, "\x00"); t.blanks {
+			text = bytes.TrimRight(text, " ")
+		}
+		if err := run(i, text); err != nil {
 			return err
 		}
 	}

@@ -5,8 +5,7 @@ package fake
 // #include <stdint.h>
 // #include <stdlib.h>
 //
-// void fake_install(void);
-// void *fake_symbol(const char *name);
+// void fake_install(void); void *fake_symbol(const char *name);
 import "C"
 
 import (

@@ -33,8 +33,7 @@ func newField(n int) *field {
 	return f
 }
 
-// repel sets, with q_ij = 1/(1+‖y_i−y_j‖²), repulsion_i = Σ_j q_ij² (y_i − y_j) and returns Z = Σ_ij q_ij. theta = 0 is
-// exact.
+// repel sets, with q_ij = 1/(1+‖y_i−y_j‖²), repulsion_i = Σ_j q_ij² (y_i − y_j) and returns Z = Σ_ij q_ij. theta = 0 is exact.
 func (f *field) repel(ctx context.Context, pos []float64, theta float64, workers int) (float64, error) {
 	for i := range f.particles {
 		f.particles[i].at = r2.Vec{X: pos[2*i], Y: pos[2*i+1]}
@@ -67,9 +66,7 @@ func (f *field) repel(ctx context.Context, pos []float64, theta float64, workers
 // gradient sets dst to the gradient of KL(factor·P‖Q) by the points:
 //
 //	4 Σ_j (factor·p_ij − q_ij/Z) q_ij (y_i − y_j)
-func (f *field) gradient(
-	ctx context.Context, p *sparse, pos []float64, factor, theta float64, workers int, dst []float64,
-) error {
+func (f *field) gradient(ctx context.Context, p *sparse, pos []float64, factor, theta float64, workers int, dst []float64) error {
 	z, err := f.repel(ctx, pos, theta, workers)
 	if err != nil {
 		return err

@@ -1,6 +1,5 @@
 // Package tsne draws points of many dimensions in the plane: t-SNE with the Barnes–Hut approximation (L. van der Maaten,
-// "Accelerating t-SNE using tree-based algorithms", JMLR 15, 2014) on gonum's spatial/barneshut, and principal
-// components.
+// "Accelerating t-SNE using tree-based algorithms", JMLR 15, 2014) on gonum's spatial/barneshut, and principal components.
 //
 //	y, err := tsne.Embed(ctx, h, tsne.Config{Seed: 1})
 //
