@@ -107,7 +107,7 @@ func matches(patterns []string, name string) bool {
 
 // chooseLabel finds the column of the labels: the one named by option, or one of a usual name. Other columns of such names are
 // no features: with them the clusters would be given away.
-func (c *csvFile) chooseLabel(taken []bool) error {
+func (c *csvFile) chooseLabel(taken []bool) (wrong error) {
 	if c.s.role == roleMask || c.holdsTriplets() {
 		return nil
 	}
@@ -136,10 +136,18 @@ func (c *csvFile) chooseLabel(taken []bool) error {
 				c.s.left = append(c.s.left, Omission{c.s.path, "column " + h, "classes that are not used"})
 				continue
 			}
-			c.roles.label = i
+			wrong = c.takeLabel(i)
 		}
 	}
-	return nil
+	return wrong
+}
+
+// takeLabel takes a column as the labels, in a file of labels only if no other has its name.
+func (c *csvFile) takeLabel(i int) error {
+	if c.roles.label = i; c.s.role != roleLabels {
+		return nil
+	}
+	return c.once(c.header[i])
 }
 
 // takeGivenLabel takes the column that the options name, if this file has it.

@@ -12,14 +12,14 @@ import (
 
 // Labeling holds the labels in one file, and the ids of their samples.
 type Labeling struct {
-	Path   string
-	Column string   // column or variable of the labels
-	Labels []int    // class of each row, 0 … len(Names)−1; −1 for a missing label of ReadKnown
-	Names  []string // value that stands for each class in the file
-	IDs    []string // nil without
+	Path     string
+	Column   string   // column or variable of the labels
+	Labels   []int    // class of each row, 0 … len(Names)−1; −1 for a missing label of ReadKnown
+	Names    []string // value that stands for each class in the file
+	IDs      []string // nil without
+	IDsNamed bool     // whether Options.IDs names the column of the ids
 
 	idColumn string
-	asked    bool // the options name the ids
 }
 
 // ReadLabels reads the labels in one file of any format, as [Open] reads a file of labels. [Options.Labels] names their column.
@@ -58,7 +58,7 @@ func (p *plan) readLabeling(path string) (*Labeling, error) {
 	if in := s.modality[v]; in != nil {
 		ids, in.ids = in, in.index
 	}
-	l := &Labeling{Path: path, Column: v.name, asked: p.o.IDs != ""}
+	l := &Labeling{Path: path, Column: v.name}
 	n, _ := v.vectorLen()
 	if n == 0 {
 		n, _, _ = v.shape2()
@@ -71,7 +71,8 @@ func (p *plan) readLabeling(path string) (*Labeling, error) {
 		return nil, err
 	}
 	if ids.ids != nil && ids.ids != v {
-		l.idColumn = ids.ids.name
+		asked, _ := ids.idsOf(p.o) // idVariable has returned its error
+		l.idColumn, l.IDsNamed = ids.ids.name, ids.idsAsked || !ids.csv && asked != nil
 		if l.IDs, err = ids.ids.readIDs(p.lim); err != nil {
 			return nil, err
 		}
@@ -168,7 +169,7 @@ func (l *Labeling) Common(other *Labeling) (a, b *Labeling, by string, err error
 	}
 	shared := len(rows[0])
 	for _, pair := range [][2]*Labeling{{l, other}, {other, l}} {
-		if x, all := pair[0], len(pair[1].IDs); shared < all && countsRows(x.IDs) && !x.asked {
+		if x, all := pair[0], len(pair[1].IDs); shared < all && countsRows(x.IDs) && !x.IDsNamed {
 			none := ""
 			if len(x.IDs) == all {
 				none = ", Options.NoIDs if the rows are in the same order"

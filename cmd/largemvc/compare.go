@@ -104,7 +104,7 @@ func runCompare(ctx context.Context, args []string, stdout, _ io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if read.IDs != "" && a.IDs == nil && b.IDs == nil {
+	if read.IDs != "" && !a.IDsNamed && !b.IDsNamed {
 		return fmt.Errorf("%s, %s: have no column %s, which -id names", a.Path, b.Path, read.IDs)
 	}
 	c, err := newComparison(a, b)

@@ -122,6 +122,10 @@ func TestCompareWrongUse(t *testing.T) {
 		"an id like a comment": {
 			[]string{a, writeText(t, "b", "id,label\nu,0\n#v,1\n")}, exitError, "if it is a sample whose id begins with #",
 		},
+		"an unknown id": {[]string{"-id", "nosuch", a, a}, exitError, "have no column nosuch, which -id names"},
+		"two labels": {
+			[]string{a, writeText(t, "b", "id,label,label\nu,0,1\nv,1,0\n")}, exitError, "has 2 columns named label",
+		},
 		"empty":  {[]string{a, writeText(t, "b", "")}, exitError, "is empty"},
 		"ragged": {[]string{a, writeText(t, "b", "id,label\nu\n")}, exitError, "has 1 fields in line 2"},
 	} {

@@ -105,6 +105,7 @@ func (o *predictOptions) labelRows(
 		for _, k := range a.Labels {
 			p.ClusterSizes[k]++
 		}
+		p.count(a)
 		if of.labels != nil {
 			p.Labels = append(p.Labels, a.Labels...)
 		}
@@ -116,6 +117,43 @@ func (o *predictOptions) labelRows(
 		}
 		return nil
 	}))
+}
+
+// bins is the number of thousandths from 0 to 1, by which samples are counted where their values are not kept.
+const bins = 1001
+
+// count counts samples by their confidence, by their novelty, and those that are novel.
+func (p *prediction) count(a *largemvc.Assignments) {
+	for k, values := range [][]float64{a.Confidence, a.Novelty} {
+		for _, x := range values {
+			p.counts[k*bins+int(max(0, min(x, 1))*(bins-1))]++
+			if k > 0 && x > novelAbove {
+				p.counts[2*bins]++
+			}
+		}
+	}
+}
+
+// setMedians sets what the counts of all processes say, to a thousandth.
+func (p *prediction) setMedians(counts []int) {
+	var total int
+	middle := func(counts []int) *float64 {
+		total = 0
+		for _, n := range counts {
+			total += n
+		}
+		below := 0
+		for i, n := range counts {
+			if below += n; n > 0 && 2*below >= total {
+				return number(float64(i) / (bins - 1))
+			}
+		}
+		return nil
+	}
+	p.Confidence = middle(counts[:bins])
+	if p.Novelty = middle(counts[bins : 2*bins]); p.Novelty != nil {
+		p.Novel = number(float64(counts[2*bins]) / float64(total))
+	}
 }
 
 // checkBlockFiles refuses files that cannot be written block by block.

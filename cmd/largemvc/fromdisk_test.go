@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -347,6 +349,41 @@ func TestWarningsFromDisk(t *testing.T) {
 		if status != exitOK || !strings.Contains(stdout, "all 30 labels are different") ||
 			!strings.Contains(stdout, "-labels none leaves") {
 			t.Errorf("%q: status %d\n%s%s", more, status, stdout, stderr)
+		}
+	}
+}
+
+// TestDriftFromDisk: rows on disk have the median confidence and the drift of rows in memory, to a thousandth.
+func TestDriftFromDisk(t *testing.T) {
+	folder := t.TempDir()
+	write := func(name string, shift float32) string {
+		path, x := filepath.Join(folder, name), make([]float32, 0, 400)
+		for i := range 100 {
+			x = append(x, float32(i%2)*4+float32(i*i%13)/8+shift*float32(i%3), float32(i%2)*3+float32(i*i%17)/8,
+				float32(i%7)/9, float32(i%5)/4)
+		}
+		if err := dataset.WriteNPZ(path, false, dataset.Array{Name: "X", Shape: []int{100, 4}, Data: x}); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	data, model := write("a.npz", 0), filepath.Join(folder, "model")
+	if status, _, stderr := runLine("fit", data, "-k", "2", "-epochs", "2", "-quiet", "-save", model); status != exitOK {
+		t.Fatal(stderr)
+	}
+	for name, shift := range map[string]float32{"same.npz": 0, "shifted.npz": 9} {
+		var found [2]struct{ Confidence, Novelty, Novel *float64 }
+		for k, more := range [][]string{nil, {"-from-disk"}} {
+			line := append([]string{"predict", "-model", model, write(name, shift), "-json"}, more...)
+			status, stdout, stderr := runLine(line...)
+			if err := json.Unmarshal([]byte(stdout), &found[k]); err != nil || status != exitOK {
+				t.Fatal(err, stderr)
+			}
+		}
+		a, b := found[0], found[1]
+		if a.Novel == nil || b.Novel == nil || *a.Novel != *b.Novel || math.Abs(*a.Novelty-*b.Novelty) > 0.02 ||
+			math.Abs(*a.Confidence-*b.Confidence) > 0.02 {
+			t.Errorf("%s: %v, %v", name, a, b)
 		}
 	}
 }

@@ -77,9 +77,11 @@ func predictFlags(o *predictOptions) *flags {
 type drifted struct {
 	Novelty *float64 `json:"novelty"` // median, from 0 to 1
 	Novel   *float64 `json:"novel"`   // share of the samples with a novelty above 0.95
+
+	counts [2*bins + 1]int // of samples, with -from-disk
 }
 
-// predictedClasses are by the known labels of the training; null for models without.
+// predictedClasses are by the known labels of the training; null for models without, and with -from-disk.
 type predictedClasses struct {
 	Class []string  `json:"class"`            // the class of each sample
 	Sure  []float64 `json:"class_confidence"` // probability that it is right

@@ -115,6 +115,11 @@ func (p *prediction) gather(w world, in *input) (err error) {
 	if err := in.countMissing(w); err != nil {
 		return err
 	}
+	counts, err := summed(w, p.counts[:])
+	if err != nil {
+		return err
+	}
+	p.setMedians(counts)
 	if p.ClusterSizes, err = summed(w, p.ClusterSizes); err == nil && in.labels != nil {
 		p.Labels, err = ranks.ToFirst(w, p.Labels)
 	}
