@@ -3,6 +3,7 @@ package largemvc
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -43,10 +44,9 @@ func (c *Clustering) setNotes(group *ranks.Group, views []view.View) error {
 			"and it is %.4g for H = 0; set a lower learning rate in Optimizer, or fewer Anchors", first, end,
 			textfile.Count(c.Epochs, "epoch"), c.NullLoss))
 	}
-	if c.Clusters < c.config.Clusters {
-		c.Notes = append(c.Notes, fmt.Sprintf("%s for %d that were asked for: the representation has no more distinct rows. If "+
-			"its loss is that of H = 0, the thresholds exceed the data: standardise the views (Preprocess), or lower Theta0 and "+
-			"Rho0", textfile.Count(c.Clusters, "cluster"), c.config.Clusters))
+	if end := c.Loss[len(c.Loss)-1]; c.Clusters < c.config.Clusters && math.Abs(end-c.NullLoss) <= 1e-6 {
+		c.Notes = append(c.Notes, fmt.Sprintf("%s for %d that were asked for, and the loss of H = 0: the thresholds exceed the "+
+			"data; set Preprocess, or lower Theta0 and Rho0", textfile.Count(c.Clusters, "cluster"), c.config.Clusters))
 	}
 	for v, count := range c.leftOut {
 		if count > 0 {

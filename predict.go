@@ -258,8 +258,8 @@ func (p *Predictor) checkOrder(views []View) error {
 	}
 	for v, name := range given {
 		if name != "" && name != p.names[v] && slices.Contains(p.names, name) {
-			return view.Wrong(-1, -1, "largemvc: the views are %s, the network was trained on %s: give them in that order",
-				list(given), list(p.names))
+			return view.Wrong(-1, -1, "largemvc: the views are %s, the network was trained on %s: give them in that order, "+
+				"or other names", list(given), list(p.names))
 		}
 	}
 	return nil

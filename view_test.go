@@ -564,3 +564,22 @@ func TestTakeOfUnusableViews(t *testing.T) {
 		}
 	}
 }
+
+// TestThresholdsAboveTheData: if the values are so small that H = 0, all samples are in one cluster, and a note says why.
+func TestThresholdsAboveTheData(t *testing.T) {
+	given, _ := blobViews(60, 3, 0.3, 52, 6, 4)
+	views := make([]View, 2)
+	for v, x := range given {
+		var small []float64
+		for i := range 60 {
+			for _, value := range x.Row(nil, i) {
+				small = append(small, 1e-4*value)
+			}
+		}
+		views[v] = DenseView(60, len(small)/60, small)
+	}
+	c := mustFit(t, views, Config{Clusters: 3, Preprocess: None, Neighborhood: Neighborhood{Neighbors: None}})
+	if c.Clusters != 1 || len(c.Notes) != 1 || !strings.Contains(c.Notes[0], "the thresholds exceed the data") {
+		t.Errorf("%v, %q", c, c.Notes)
+	}
+}
