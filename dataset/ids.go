@@ -301,8 +301,8 @@ func (v *variable) readIDs(lim *limits) (ids []string, err error) {
 			return nil, v.errorf("has the id %s twice, for samples %d and %d (from 0); ids are all different: mend them, or "+
 				"give Options.NoIDs", id, before, i)
 		}
-		if isMissing([]byte(id)) {
-			return nil, v.errorf("has no id for sample %d (from 0), but %q; correct it, or give Options.NoIDs", i, id)
+		if id == "" {
+			return nil, v.errorf("has no id for sample %d (from 0); correct it, or give Options.NoIDs", i)
 		}
 		seen[id] = i
 	}

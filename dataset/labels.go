@@ -163,8 +163,8 @@ func readLabels(v *variable, n int, lim *limits) ([]int, []string, error) {
 func readAllLabels(v *variable, n int, lim *limits) ([]int, []string, error) {
 	labels, names, err := readLabels(v, n, lim)
 	if i := slices.Index(labels, -1); i >= 0 {
-		err = v.errorf("has no label for sample %d (from 0), or a word such as NA: add it, or give Options.NoLabels and the "+
-			"labels of some samples as Config.Known", i)
+		err = v.errorf("has no label for sample %d (from 0): add it, or give Options.NoLabels and the labels of some samples "+
+			"as Config.Known", i)
 	}
 	return labels, names, err
 }
@@ -182,9 +182,9 @@ func readTextLabels(v *variable, n int) ([]int, []string, error) {
 	return labels, names, v.wrap(err)
 }
 
-// someClasses is textClasses for strings, some missing: the class of "" and of words such as NA is −1.
+// someClasses is textClasses for strings, some missing: the class of "" is −1.
 func someClasses(values []string) (labels []int, names []string, err error) {
-	given := slices.DeleteFunc(slices.Clone(values), func(s string) bool { return isMissing([]byte(s)) })
+	given := slices.DeleteFunc(slices.Clone(values), func(s string) bool { return s == "" })
 	labels = slices.Repeat([]int{-1}, len(values))
 	if len(given) == 0 {
 		return labels, nil, nil
@@ -195,7 +195,7 @@ func someClasses(values []string) (labels []int, names []string, err error) {
 	}
 	k := 0
 	for i, s := range values {
-		if !isMissing([]byte(s)) {
+		if s != "" {
 			labels[i] = classes[k]
 			k++
 		}
