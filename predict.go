@@ -242,8 +242,8 @@ func (p *Predictor) checked(ctx context.Context, views []View) ([]view.View, err
 	return in, withName(view.CheckFinite(ctx, in, p.config.Machine.Workers))
 }
 
-// checkOrder refuses views that have the names of the training in another order. Other names say nothing: today's file may be
-// called differently.
+// checkOrder refuses a view with the name of another view of the training. Names that the training did not have say nothing:
+// today's file may be called differently.
 func (p *Predictor) checkOrder(views []View) error {
 	given := make([]string, len(views))
 	for v, x := range views {

@@ -174,7 +174,8 @@ func (v View) Row(dst []float64, i int) []float64 {
 }
 
 // Take returns the view of some samples, in the given order. It copies the rows, except for a MatrixView, which it refers to.
-// It panics if there is no such sample. Rows of a RowsView are read; if that fails, whatever takes the view returns the error.
+// It panics if there is no such sample. Rows of a RowsView are read; if that fails, or if v cannot be used, what takes the
+// result returns the error.
 func (v View) Take(samples []int) View {
 	if p := v.in.Present; v.err == nil && p != nil && len(p) != v.in.Rows {
 		v.err = fmt.Errorf("the presence mask has %s for %d samples", textfile.Count(len(p), "value"), v.in.Rows)

@@ -31,7 +31,7 @@ func TestOneHotLabels(t *testing.T) {
 func TestLabelsOfTexts(t *testing.T) {
 	for labels, want := range map[string]string{
 		"1 1.0 x": "equal as numbers", "1 01 x": "equal as numbers", "1e0 1 x": "equal as numbers", "1,0 1 2": "equal as numbers",
-		"1 10 x": "", "a b 1.5": "", "1 -1 x": "", "a NA none": "",
+		"1 10 x": "", "a b 1.5": "", "1 -1 x": "", "a NA none": "", "a nan NaN": "",
 	} {
 		x := Array{Name: "X", Shape: []int{3, 1}, Data: []float64{1, 2, 4}}
 		_, err := read("m.npz", npzBytes(t, false, x, Array{Name: "y", Data: strings.Fields(labels)}), Options{})
@@ -92,7 +92,7 @@ func TestViewsOfOneName(t *testing.T) {
 	}
 }
 
-// TestWarningsFromDisk: rows on disk are read with the warnings of rows in memory, and an index must agree with them.
+// TestWarningsFromDisk: rows on disk are read with the warnings of rows in memory.
 func TestWarningsFromDisk(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.npz")
 	x := Array{Name: "X", Shape: []int{5, 2}, Data: []float64{1, 2, 3, 4, 5, 7, 9, 8, 1, 1}}

@@ -57,7 +57,7 @@ func textClasses(values []string) (labels []int, names []string, err error) {
 		short := printed(name)
 		number := strings.Replace(short, ",", ".", 1)
 		x, err := strconv.ParseFloat(number, 64)
-		if err == nil && countDigits(number) <= mostDigits && !strings.ContainsAny(number, "_xX") {
+		if err == nil && x == x && countDigits(number) <= mostDigits && !strings.ContainsAny(number, "_xX") {
 			short = className(x)
 		}
 		if other, ok := trimmed[short]; ok {

@@ -134,25 +134,24 @@ func (p *prediction) count(a *largemvc.Assignments) {
 	}
 }
 
-// setMedians sets what the counts of all processes say, to a thousandth.
+// setMedians sets what the counts of all processes say: medians to a thousandth, of two middle values the lower one.
 func (p *prediction) setMedians(counts []int) {
-	var total int
-	middle := func(counts []int) *float64 {
-		total = 0
+	middle := func(counts []int) (median *float64, total int) {
 		for _, n := range counts {
 			total += n
 		}
 		below := 0
 		for i, n := range counts {
 			if below += n; n > 0 && 2*below >= total {
-				return number(float64(i) / (bins - 1))
+				return number(float64(i) / (bins - 1)), total
 			}
 		}
-		return nil
+		return nil, 0
 	}
-	p.Confidence = middle(counts[:bins])
-	if p.Novelty = middle(counts[bins : 2*bins]); p.Novelty != nil {
-		p.Novel = number(float64(counts[2*bins]) / float64(total))
+	p.Confidence, _ = middle(counts[:bins])
+	var n int
+	if p.Novelty, n = middle(counts[bins : 2*bins]); n > 0 {
+		p.Novel = number(float64(counts[2*bins]) / float64(n))
 	}
 }
 

@@ -5,7 +5,8 @@ package fake
 // #include <stdint.h>
 // #include <stdlib.h>
 //
-// void fake_install(void); void *fake_symbol(const char *name);
+// void fake_install(void);
+// void *fake_symbol(const char *name);
 import "C"
 
 import (
